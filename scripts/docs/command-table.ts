@@ -10,7 +10,7 @@ const WHO: Readonly<Record<Command["who"], string>> = {
 };
 
 const WHEN: Readonly<Record<Command["at"], string>> = {
-  once: "at once, also while a turn is running",
+  at_once: "at once, also while a turn is running",
   apart: "at once, and no other message waits for it",
   lane: "when the running turn has ended",
   reset: "at once; it ends the running turn",

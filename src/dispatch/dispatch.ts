@@ -1,5 +1,5 @@
 import type { Run } from "../harness/run.ts";
-import type { RunLog } from "../harness/log/log.ts";
+import type { RunLog } from "../harness/log/run-log.ts";
 import type { Compacted } from "../harness/compaction/compact.ts";
 import type { InboundMessage } from "../types/chat/message.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
@@ -37,7 +37,9 @@ const DECIDE_MS = 1000;
 /**
  * Entry point of the message pipeline. The life of a message, top to bottom:
  *
- * 1. `receive`: the journal has the message. When the message is on the disk, the adapter may acknowledge it.
+ * 1. `receive`: the journal has the message. When the message is on the disk, the adapter may acknowledge it. The
+ *    decision does not wait for the disk: whatever it writes comes later in the same file, so nothing of it can be
+ *    there without the message.
  * 2. `admit`: the messages of one chat are decided in their order.
  * 3. `#decide`: the message is refused, kept as history or as a system event, or let in, as a command or for a turn.
  * 4. `enter`: the message waits in the lane of its session (`queue/lanes.ts`).
@@ -51,11 +53,12 @@ export class Dispatch {
   readonly lanes: Lanes<Run>;
   readonly replies: Replies;
   readonly #ports: DispatchPorts;
-  readonly #chats = new KeyedQueue();
+  /** Decisions in the order of each chat, and the works of plugins and commands that run beside them. */
+  readonly #order = new KeyedQueue();
   /** Messages that are being decided, by the ids of their rows. */
   readonly #deciding = new Map<number, Promise<void>>();
-  /** Messages that a contributor is answering, or may answer, by the ids of their rows. */
-  readonly #commanded = new Map<number, Promise<void>>();
+  /** Messages that a plugin or a command is answering, or may answer, by the ids of their rows. */
+  readonly #answering = new Map<number, Promise<void>>();
   readonly #late: LateMessages;
 
   /** `commands` are added to the gateway's own commands. */
@@ -71,7 +74,7 @@ export class Dispatch {
     this.lanes = new Lanes(ports, turns);
   }
 
-  /** Accepts events of a channel. Resolves when they are durable; rejects when they could not be stored. */
+  /** Accepts messages of a channel, and begins to decide them. Resolves when they are durable; rejects when they could not be stored. */
   async receive(messages: readonly InboundMessage[]): Promise<void> {
     const { inbox } = this.#ports.storage.journal;
     const accepted = await inbox.acceptAhead(messages);
@@ -85,7 +88,8 @@ export class Dispatch {
   }
 
   /**
-   * Stores events that the next start decides. Resolves when they are durable; rejects when they could not be stored.
+   * Stores messages of a channel while the gateway stops: the next start decides them. Resolves when they are durable;
+   * rejects when they could not be stored.
    */
   async keep(messages: readonly InboundMessage[]): Promise<void> {
     const { inbox } = this.#ports.storage.journal;
@@ -100,7 +104,7 @@ export class Dispatch {
   /** Decides about a stored message, after the earlier messages of its chat. Never rejects. */
   admit(row: InboxRow): Promise<void> {
     const { from } = row.message;
-    const deciding = this.#chats
+    const deciding = this.#order
       .run(`${from.channel}\n${from.account}\n${from.chat.id}`, () => this.#whenPossible(row, () => this.#decide(row)))
       .finally(() => this.#deciding.delete(row.id));
     this.#deciding.set(row.id, deciding);
@@ -138,7 +142,7 @@ export class Dispatch {
     if (asked.command.at === "apart") return this.#startApart(row, work, `command\n${row.id}`);
     // The command does not run before an earlier message that a plugin still looks at.
     const claims = claimsOf(message);
-    if (asked.command.at !== "once" && this.#chats.isBusy(claims)) return this.#startApart(row, work, claims);
+    if (asked.command.at !== "at_once" && this.#order.isBusy(claims)) return this.#startApart(row, work, claims);
     return this.#whenPossible(row, work);
   }
 
@@ -183,7 +187,7 @@ export class Dispatch {
     const { message } = row;
     const enter = () => this.enter(key, { rows: [row], pending: this.#historyBefore(row) });
     const claims = claimsOf(message);
-    if (!mayBeClaimed(message, this.#ports) && !this.#chats.isBusy(claims)) return enter();
+    if (!mayBeClaimed(message, this.#ports) && !this.#order.isBusy(claims)) return enter();
     let claim: PluginClaim | undefined;
     const work = async () => {
       claim ??= await claimOf(message, key, this.#ports);
@@ -200,10 +204,10 @@ export class Dispatch {
    * one `queue` keep their order.
    */
   #startApart(row: InboxRow, work: () => Promise<void>, queue: string): void {
-    const answering = this.#chats
+    const answering = this.#order
       .run(queue, () => this.#whenPossible(row, work))
-      .finally(() => this.#commanded.delete(row.id));
-    this.#commanded.set(row.id, answering);
+      .finally(() => this.#answering.delete(row.id));
+    this.#answering.set(row.id, answering);
   }
 
   /** Keeps a message as context for the next turn of the chat. */
@@ -257,7 +261,7 @@ export class Dispatch {
 
   /** The state of a message in this process. Undefined when no part of the process has the message. */
   stateOf(row: InboxRow): "running" | "waiting" | undefined {
-    const isHeld = this.#deciding.has(row.id) || this.#commanded.has(row.id) || this.#late.has(row.id);
+    const isHeld = this.#deciding.has(row.id) || this.#answering.has(row.id) || this.#late.has(row.id);
     return this.lanes.stateOf(row.id) ?? (isHeld ? "waiting" : undefined);
   }
 
@@ -324,7 +328,7 @@ export class Dispatch {
   async close(ms: number): Promise<void> {
     this.approvals.close();
     this.compactions.close();
-    await within(this.#chats.idle(), DECIDE_MS, this.#ports.clock);
+    await within(this.#order.idle(), DECIDE_MS, this.#ports.clock);
     this.#late.close();
     await this.lanes.close(ms);
     await this.replies.notes.settle();

@@ -1,5 +1,5 @@
 import { isDiskError } from "../store/disk.ts";
-import { unreadableOutcome } from "../store/journal/rows.ts";
+import { unreadableOutcome } from "../store/journal/inbox-rows.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import type { SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";

@@ -1,4 +1,4 @@
-import { RunLog } from "../harness/log/log.ts";
+import { RunLog } from "../harness/log/run-log.ts";
 import type { RunId, SessionKey } from "../types/ids.ts";
 import type { InboxRow } from "../types/journal.ts";
 import { Feed } from "../utils/feed.ts";

@@ -1,4 +1,5 @@
-import { adopt, recordTurn } from "./stages/record-turn.ts";
+import { conclude } from "./stages/conclude.ts";
+import { recordTurn } from "./stages/record-turn.ts";
 import { answerTurn } from "./stages/answer-turn.ts";
 import { claim } from "./stages/claim.ts";
 import { maintain } from "./stages/maintain.ts";
@@ -16,14 +17,14 @@ export interface TurnStage {
 }
 
 /**
- * The life of a turn, from its lane to its outcome. Each stage uses the results of earlier ones. The process can end
+ * The life of a turn, from its lane to the work after its outcome. Each stage uses the results of earlier ones. The process can end
  * between any two stages, so each stage first finds out what was done before.
  */
 export const TURN_STAGES: readonly TurnStage[] = [
   // Refuses messages without an agent; claims the rest for this process and acquires the session.
   { name: "claim", run: claim },
   // Ends a turn that an earlier process finished but for its outcome, or tried too often.
-  { name: "adopt", run: adopt },
+  { name: "conclude", run: conclude },
   // Begins a new conversation when the old one was idle for too long.
   { name: "renew", run: renew },
   // Shows that the message is being worked on, fetches files, makes the user's text.
@@ -36,6 +37,6 @@ export const TURN_STAGES: readonly TurnStage[] = [
   { name: "answer", run: answerTurn },
   // Records the run, its cost, and the outcome of its messages.
   { name: "record", run: recordTurn },
-  // Ends the turn as its kind says; then memory flush and compaction.
+  // Tells the other conversations, and the jobs that wait for the turn; then memory flush and compaction.
   { name: "maintain", run: maintain },
 ];

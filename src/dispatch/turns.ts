@@ -42,9 +42,10 @@ export class Turns implements TurnHandler<Run> {
     this.#ports = { ...ports, prompts: { ...ports.prompts, liveState } };
   }
 
+  /** The session of the messages as the config has it now; the lane's own when the messages differ in it. */
   routeOf(key: SessionKey, { rows }: QueuedTurn): SessionKey {
-    const [now = key, ...others] = new Set(rows.map((row) => this.#routeOfRow(row, key)));
-    return others.length > 0 ? key : now;
+    const [current = key, ...others] = new Set(rows.map((row) => this.#routeOfRow(row, key)));
+    return others.length > 0 ? key : current;
   }
 
   #routeOfRow({ sessionKey, message }: InboxRow, key: SessionKey): SessionKey {
@@ -87,7 +88,7 @@ export class Turns implements TurnHandler<Run> {
 
   /**
    * Whether messages may end the running turn. By a message without `/stop`, only an owner ends an owner's turn.
-   * Everybody ends a turn that no person asked for.
+   * Everybody ends a turn that no person asked for: a person's message is queued by the mode of the queue.
    */
   mayInterrupt({ rows }: QueuedTurn, running: readonly InboxRow[]): boolean {
     const asked = running.filter((row) => this.#ports.kinds.of(row.message).queue === "by_mode");
@@ -111,7 +112,8 @@ export class Turns implements TurnHandler<Run> {
 }
 
 /**
- * Puts a message into a running turn. False when it has to become its own turn. The claim comes first, so that the next
+ * Puts a message into a running turn. False when it has to become its own turn, true when nothing of it is left to do,
+ * also because it was dropped or claimed elsewhere. The claim comes first, so that the next
  * start finds the message after a crash.
  */
 async function steer(run: Run, key: SessionKey, queued: QueuedTurn, ports: TurnPorts): Promise<boolean> {

@@ -7,7 +7,7 @@ import { RunMemory } from "./compaction/run-memory.ts";
 import type { Fill } from "./compaction/summarizer-models.ts";
 import { writtenByHooks } from "./context/hooked-conversation.ts";
 import { WithPrompts } from "./context/volatile.ts";
-import { RunLog } from "./log/log.ts";
+import { RunLog } from "./log/run-log.ts";
 import type { RunDeps, RunRequest, UserTurn } from "./request.ts";
 import { Attempts } from "./attempts/attempts.ts";
 import { Deadline } from "./deadline.ts";

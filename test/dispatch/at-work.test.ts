@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Acks } from "../../src/dispatch/notices/acks.ts";
 import { startTyping } from "../../src/dispatch/notices/typing.ts";
-import { RunLog } from "../../src/harness/log/log.ts";
+import { RunLog } from "../../src/harness/log/run-log.ts";
 import type { SendResult } from "../../src/types/chat/channel.ts";
 import type { InboxRow } from "../../src/types/journal.ts";
 import { textResult } from "../../src/tools/define.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { runFacts } from "../kit/run-facts.ts";
 import { RunRegistry } from "../../src/dispatch/run-registry.ts";
-import { RunLog } from "../../src/harness/log/log.ts";
+import { RunLog } from "../../src/harness/log/run-log.ts";
 import type { RunEvent } from "../../src/types/run/events.ts";
 import { runId } from "../../src/types/ids.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RunLog } from "../../src/harness/log/log.ts";
+import { RunLog } from "../../src/harness/log/run-log.ts";
 import { RunText } from "../../src/server/events/runs.ts";
 import type { DeltaPace, RunEvent, RunEventBody } from "../../src/types/run/events.ts";
 import { emptyUsage } from "../../src/types/run/usage.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
-import type { RunLog } from "../../src/harness/log/log.ts";
+import type { RunLog } from "../../src/harness/log/run-log.ts";
 import type { ModelChoice, RunDeps, RunRequest, UserTurn } from "../../src/harness/request.ts";
 import { startRun, type Run } from "../../src/harness/run.ts";
 import { openSessions } from "../../src/sessions/sessions.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ChannelTestHost } from "../../src/api/testing.ts";
 import { testPorts } from "../../testing/plugin-ports.ts";
-import { RunLog } from "../../src/harness/log/log.ts";
+import { RunLog } from "../../src/harness/log/run-log.ts";
 import { pluginsConfig } from "../../src/plugins/config.ts";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Plugins } from "../../src/plugins/host/plugins.ts";

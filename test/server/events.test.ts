@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { RunLog } from "../../src/harness/log/log.ts";
+import { RunLog } from "../../src/harness/log/run-log.ts";
 import { START, advance, toGatewayEvents } from "../../src/server/events/chat-events.ts";
 import { ChatView } from "../../src/server/events/chat-view.ts";
 import { encodeEvent, frameOf, mergeDeltas } from "../../src/server/deltas.ts";

@@ -1,5 +1,5 @@
 import { compactedSizes } from "../../harness/compaction/compact.ts";
-import { RunLog } from "../../harness/log/log.ts";
+import { RunLog } from "../../harness/log/run-log.ts";
 import { withoutTags } from "../../harness/run/unanswered.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
 import type { ChatPort, ChatRequest, InputReceipt, OneShotRequest } from "../../types/chat/chat.ts";

@@ -1,4 +1,4 @@
-import type { RunLog } from "../../harness/log/log.ts";
+import type { RunLog } from "../../harness/log/run-log.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { InboxRow, RowChange } from "../../types/journal.ts";
 import type { MessageKey, MessageRun } from "../../types/run/message-run.ts";

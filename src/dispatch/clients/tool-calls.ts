@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { RunLog } from "../../harness/log/log.ts";
+import { RunLog } from "../../harness/log/run-log.ts";
 import { CallLoops, checkCall, noteCall, whyLooping } from "../../harness/tools/single-call.ts";
 import { reporting, type ToolSetting } from "../../harness/tools/tools.ts";
 import { UntrustedContent } from "../../harness/tools/untrusted.ts";

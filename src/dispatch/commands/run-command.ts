@@ -1,5 +1,5 @@
 import type { Run } from "../../harness/run.ts";
-import type { RunLog } from "../../harness/log/log.ts";
+import type { RunLog } from "../../harness/log/run-log.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { HistoryLine, InboundMessage } from "../../types/chat/message.ts";
@@ -112,7 +112,7 @@ export function commandWork(
     notifyCommand(asked, said, ports);
     return run();
   };
-  if (command.at === "once" || command.at === "apart") {
+  if (command.at === "at_once" || command.at === "apart") {
     return async () => {
       answer ??= await counted(said, ports, async () => begun(() => command.run(context)));
       if (answer === undefined) return leaveCommand(said, host);

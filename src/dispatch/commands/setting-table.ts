@@ -129,7 +129,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     aliases: ["v"],
     help: "What is shown of the tools I use: /verbose off, on, full or default.",
     choices: [...VERBOSE_LEVELS, "default"],
-    at: "once",
+    at: "at_once",
     run: setVerbose,
   },
   {
@@ -138,7 +138,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     aliases: ["reason"],
     help: "Whether my thoughts are shown before each answer: /reasoning on, stream (while they come) or off.",
     choices: [...REASONING_LEVELS, "default"],
-    at: "once",
+    at: "at_once",
     run: setReasoning,
   },
   {
@@ -146,7 +146,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "conversation",
     help: "What this conversation took, and whether each answer says so: /usage off, tokens, full or default.",
     choices: [...USAGE_LEVELS, "default"],
-    at: "once",
+    at: "at_once",
     run: setUsage,
   },
   {
@@ -162,7 +162,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "conversation",
     help: `What becomes of a message while I work: /queue ${QUEUE_MODES.join(", ")}; with debounce:2s, cap:20, drop:old; /queue default.`,
     choices: [...QUEUE_MODES, "default"],
-    at: "once",
+    at: "at_once",
     run: setQueue,
   },
   {
@@ -170,7 +170,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "conversation",
     help: "Which messages of a group I get: /activation mention, always or default.",
     choices: ["mention", "always", "default"],
-    at: "once",
+    at: "at_once",
     run: setActivation,
   },
   {
@@ -178,7 +178,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
     who: "owner",
     help: "Whether I answer in this conversation: /send on, off or inherit.",
     choices: ["on", "off", "inherit"],
-    at: "once",
+    at: "at_once",
     run: setSendPolicy,
   },
   {
@@ -187,14 +187,14 @@ export const SETTING_COMMANDS: readonly Command[] = [
     aliases: ["elev"],
     help: "Whether my commands leave the sandbox: /elevated off, on, ask (each is asked about), full (none is) or default.",
     choices: [...ELEVATED_LEVELS, "default"],
-    at: "once",
+    at: "at_once",
     run: setElevated,
   },
   {
     name: "exec",
     who: "owner",
     help: "Makes my commands stricter here: /exec host=sandbox security=deny ask=always; /exec default.",
-    at: "once",
+    at: "at_once",
     run: setExec,
   },
 ];

@@ -78,7 +78,7 @@ const COMMANDS: readonly Command[] = [
     aliases: ["abort", "cancel"],
     help: "Stop what the agent is doing.",
     choices: [],
-    at: "once",
+    at: "at_once",
     run: stopRuns,
   },
   {
@@ -86,7 +86,7 @@ const COMMANDS: readonly Command[] = [
     who: "anyone",
     help: "Model, tokens and state of this conversation.",
     choices: [],
-    at: "once",
+    at: "at_once",
     run: statusText,
   },
   {
@@ -95,7 +95,7 @@ const COMMANDS: readonly Command[] = [
     aliases: ["start"],
     help: "This list.",
     choices: [],
-    at: "once",
+    at: "at_once",
     run: showHelp,
   },
   {
@@ -104,7 +104,7 @@ const COMMANDS: readonly Command[] = [
     aliases: ["id"],
     help: "Who I take you for, and the name of this conversation.",
     choices: [],
-    at: "once",
+    at: "at_once",
     run: answerWhoAmI,
   },
   {
@@ -143,7 +143,7 @@ const COMMANDS: readonly Command[] = [
     name: "approve",
     who: "owner",
     help: "Answer a waiting command: /approve <id> once, always or deny.",
-    at: "once",
+    at: "at_once",
     run: approve,
   },
   {
@@ -151,7 +151,7 @@ const COMMANDS: readonly Command[] = [
     who: "owner",
     help: "Restart the gateway. I say when I am back.",
     choices: [],
-    at: "once",
+    at: "at_once",
     run: restartGateway,
   },
 ];
@@ -160,7 +160,7 @@ const elsewhere = (name: string, where: string): Command => ({
   name,
   who: "anyone",
   help: "",
-  at: "once",
+  at: "at_once",
   run: async () => ({ text: `/${name} is no command here: ${where}` }),
 });
 

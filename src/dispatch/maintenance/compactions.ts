@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { compactByEngine } from "./engine-compaction.ts";
 import { compact, type Compacted, logCompaction } from "../../harness/compaction/compact.ts";
-import { costsOf } from "../../harness/log/log.ts";
+import { costsOf } from "../../harness/log/run-log.ts";
 import { stoppableModels } from "../../harness/run/until-stopped.ts";
 import { sizesFor, summarizerModelsFor } from "../../harness/compaction/summarizer-models.ts";
 import { readFilesIn } from "../../history/compaction/reads.ts";

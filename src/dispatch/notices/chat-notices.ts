@@ -3,7 +3,7 @@ import type { NoticeCause, ReplyBlock } from "../../types/chat/reply.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { DispatchPorts } from "../ports.ts";
-import type { RunLog } from "../../harness/log/log.ts";
+import type { RunLog } from "../../harness/log/run-log.ts";
 import type { RunResult } from "../../types/run/run.ts";
 
 /** A line of the gateway itself, and the reply key under which it is sent once. */

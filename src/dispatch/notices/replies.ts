@@ -1,4 +1,4 @@
-import type { RunLog } from "../../harness/log/log.ts";
+import type { RunLog } from "../../harness/log/run-log.ts";
 import { fileLine } from "../../sessions/shown/notice.ts";
 import type { SessionKey, RunId } from "../../types/ids.ts";
 import type { InboxRow, Outcome, Refusal } from "../../types/journal.ts";

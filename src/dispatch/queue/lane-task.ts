@@ -1,5 +1,5 @@
 import type { AbortCause } from "../../harness/run.ts";
-import type { RunLog } from "../../harness/log/log.ts";
+import type { RunLog } from "../../harness/log/run-log.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { HistoryLine } from "../../types/chat/message.ts";
 import type { InboxRow } from "../../types/journal.ts";

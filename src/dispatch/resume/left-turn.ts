@@ -29,7 +29,7 @@ interface TurnRows {
 const MOST_STARTS = 3;
 
 /** Finds the state in which earlier processes left a turn. Changes nothing. */
-export async function foundOf(
+export async function leftTurnStateOf(
   { head, rows: [first] }: TurnRows,
   session: Session,
   journal: Pick<Journal, "outbox" | "runs">,

@@ -13,7 +13,7 @@ import { runEndOf, answerText } from "../answer/run-end.ts";
 import type { TurnSlot } from "../queue/lane-task.ts";
 import type { StageEnd, Turn } from "../turn/turn.ts";
 import { FLUSH_SYSTEM_PROMPT, flushMemory, isFlushDue, mayFlush, type Flushed } from "../../harness/flush.ts";
-import { costsOf } from "../../harness/log/log.ts";
+import { costsOf } from "../../harness/log/run-log.ts";
 import type { Run } from "../../harness/run.ts";
 import { RISKY_USES } from "../../types/run/untrusted.ts";
 import type { ModelRef } from "../../types/run/model.ts";

@@ -13,23 +13,20 @@ import type { DispatchPorts } from "../ports.ts";
 import type { RunEnd } from "../../harness/log/run-end.ts";
 import { removeEvents } from "../turn/system-events.ts";
 import type { PreparedTurn } from "../prepared-turn.ts";
+import { endSigns } from "./conclude.ts";
 import { retryWhileDiskFull } from "../../store/retry-while-disk-full.ts";
 import { parseDirectives } from "../../reply/directives.ts";
 import { NOTICE_TYPE } from "../../sessions/transcript/history.ts";
 import type { RunId } from "../../types/ids.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import { attach, mediaBlock } from "../media/attach.ts";
-import { noticeFor, TOO_MANY_STARTS, tooManyStarts } from "../notices/chat-texts.ts";
+import { noticeFor } from "../notices/chat-texts.ts";
 import type { InboundMessage, Sender } from "../../types/chat/message.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
 import { spokenText } from "../../providers/speech/spoken.ts";
 import { callOriginOf } from "../../types/run/model-meter.ts";
 import { speechLevelOf, type Speaker, type Speech, type SpeechLevel } from "../../types/media/speech.ts";
 import { typingWhile } from "../notices/typing.ts";
-import { leaveUnanswered } from "../notices/acks.ts";
-import { abandonTurn } from "../notices/unanswered-turns.ts";
-import { foundOf, type LeftTurnState } from "../resume/left-turn.ts";
-import { turnIdOf } from "../turn-facts.ts";
 
 /** Records the run, its cost, and the outcome of its messages. A turn without an outcome continues later. */
 export async function recordTurn(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
@@ -300,57 +297,4 @@ async function send(row: InboxRow, { bytes, mime, name }: Speech, turn: Turn, po
   const blocks = [mediaBlock(stored, { name, asVoice: true })];
   const answered = { inboxId: row.id, answers: row.message.eventKey };
   await ports.chats.outbox.deliver({ replyKey: `in:${row.id}:voice`, ...answered, to, blocks }, { session: turn.key });
-}
-
-/** Ends a turn that an earlier process finished but for its outcome, or tried too often. */
-export async function adopt(turn: Turn, ports: TurnPorts): Promise<StageEnd> {
-  const { head, queued } = turn;
-  const found = await foundOf({ head, rows: queued.rows }, turn.get("session"), ports.storage.journal);
-  if (found.kind === "fresh" || found.kind === "underway") return "next";
-  if (found.kind === "answered") await endAsFound(turn, found, ports);
-  else await giveUp(turn, ports);
-  return "over";
-}
-
-async function endAsFound(
-  { queued: { rows, log } }: Turn,
-  { outcome, result }: Extract<LeftTurnState, { kind: "answered" }>,
-  ports: TurnPorts,
-): Promise<void> {
-  const { inbox } = ports.storage.journal;
-  const ids = rows.map(({ id }) => id);
-  ports.shared.replies.endLog(log, result);
-  const finish = () => (outcome.kind === "merged" ? inbox.finish(ids, outcome) : inbox.finishTurn(ids, outcome));
-  await retryWhileDiskFull("outcome", finish, ports);
-  endSigns(rows, outcome, ports);
-}
-
-async function giveUp(turn: Turn, ports: TurnPorts): Promise<void> {
-  const { rows, log } = turn.queued;
-  const session = turn.get("session");
-  const [first] = rows;
-  if (!first) return;
-  // The turn is left out first: a message that crashes the process must not join the next turn, even if this process is
-  // killed now.
-  await abandonTurn(session, turnIdOf(first), ports.log);
-  const { givenUp } = ports.kinds.of(first.message);
-  await givenUp?.keep(
-    rows.map(({ message }) => message),
-    session,
-  );
-  await ports.shared.replies.refuse(rows, log, givenUp?.notice ?? tooManyStarts(rows.length), TOO_MANY_STARTS);
-}
-
-/**
- * Ends the signs that a chat was shown while its messages had no outcome. An answer belongs to the first message of its
- * turn.
- */
-function endSigns(
-  rows: readonly InboxRow[],
-  outcome: Outcome,
-  ports: Pick<TurnPorts, "chats" | "log" | "shared">,
-): void {
-  ports.shared.replies.acks.end(rows);
-  const isUnanswered = outcome.kind === "silent" || outcome.kind === "aborted" || outcome.kind === "merged";
-  leaveUnanswered(isUnanswered ? rows : rows.slice(1), ports);
 }

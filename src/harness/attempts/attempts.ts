@@ -4,7 +4,7 @@ import { imagesFor } from "../context/images.ts";
 import { ModelSelector, type Selection } from "../failover/model-selector.ts";
 import { ModelWatch } from "../failover/model-watch.ts";
 import { Recovery } from "./recovery.ts";
-import type { RunLog } from "../log/log.ts";
+import type { RunLog } from "../log/run-log.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { LoopGuard } from "../tools/loops/guard.ts";
 import type { ToolSetting } from "../tools/tools.ts";

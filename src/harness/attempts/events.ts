@@ -7,7 +7,7 @@ import { planIn } from "../../tools/session/plan.ts";
 import type { ResultPart, RunEventBody } from "../../types/run/events.ts";
 import type { AssistantMessage, ChatMessage } from "../../types/run/model.ts";
 import { Secret } from "../../types/secret.ts";
-import type { RunLog } from "../log/log.ts";
+import type { RunLog } from "../log/run-log.ts";
 import type { EntryBody, SessionNote } from "../../types/session.ts";
 import type { Conversation } from "../request.ts";
 import type { Steering } from "../run/steering.ts";

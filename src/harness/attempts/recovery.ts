@@ -12,7 +12,7 @@ import type { Compacted } from "../compaction/compact.ts";
 import { failedBecause } from "../compaction/compaction-failure.ts";
 import { askForRest, isContinued } from "../failover/continuation.ts";
 import type { ModelSelector } from "../failover/model-selector.ts";
-import type { RunLog } from "../log/log.ts";
+import type { RunLog } from "../log/run-log.ts";
 import {
   FRESH,
   next,

@@ -14,7 +14,7 @@ import {
   compactedSizes,
   withCompactionHooks,
 } from "./compact.ts";
-import { costsOf, type RunLog } from "../log/log.ts";
+import { costsOf, type RunLog } from "../log/run-log.ts";
 import type { Shown } from "../run/plan.ts";
 import type { RunDeps, RunRequest } from "../request.ts";
 import { boundHooks } from "../context/hooks.ts";

@@ -4,7 +4,7 @@ import type { TranscriptPolicy } from "../../providers/quirks.ts";
 import type { EngineTurn } from "../../types/engine/engine-turn.ts";
 import type { Texts } from "../../types/journal.ts";
 import type { ChatMessage, ModelRef, ThinkLevel } from "../../types/run/model.ts";
-import type { RunLog } from "../log/log.ts";
+import type { RunLog } from "../log/run-log.ts";
 import type { RefusedRequests } from "../failover/refused.ts";
 import type { LoopGuard } from "../tools/loops/guard.ts";
 import type { Steering } from "./steering.ts";

@@ -4,7 +4,7 @@ import type { TranscriptEntry } from "../../types/session.ts";
 import { asksForRest, withRest } from "../../types/run/turns.ts";
 import { isFields } from "../../utils/fields.ts";
 import { askedIn } from "../asked-in.ts";
-import type { RunLog } from "../log/log.ts";
+import type { RunLog } from "../log/run-log.ts";
 import type { Conversation, UserTurn } from "../request.ts";
 import { unbegunCalls } from "../tools/tools.ts";
 import { type AnswerRequest, isUnanswered, withoutTags } from "./unanswered.ts";

@@ -21,7 +21,7 @@ import {
 import { isUnasked, UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { fitArguments } from "../../utils/json-schema/fit-arguments.ts";
-import type { RunLog } from "../log/log.ts";
+import type { RunLog } from "../log/run-log.ts";
 import type { Deadline } from "../deadline.ts";
 import { shownCall, sourcesForCommands, whyUnconfirmed, type UntrustedRules } from "./untrusted.ts";
 import { background } from "../../utils/background.ts";

@@ -15,7 +15,10 @@ import { startupMethods } from "./startup.ts";
 import { patchMethods } from "./patch.ts";
 import { toolCallMethods } from "./tools.ts";
 
-/** The server's own methods. */
+/**
+ * The methods about conversations: they need the server's connections, the sessions and dispatch. Those about the other parts of
+ * the gateway (config, channels, jobs, plugins) are in app/gateway/methods.
+ */
 export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
   return [
     ...chatMethods(ports),

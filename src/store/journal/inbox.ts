@@ -5,7 +5,7 @@ import { Feed, KeyedFeed } from "../../utils/feed.ts";
 import type { Commits } from "../database/commits.ts";
 import { putRun } from "./ledger.ts";
 import type { Statements, Row } from "../database/sqlite.ts";
-import { acceptOne, findRow, toInboxRow, sessionList } from "./rows.ts";
+import { acceptOne, findRow, toInboxRow, sessionList } from "./inbox-rows.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import { maskedJson } from "../../utils/secrets/mask-strings.ts";
 import { anyJson, text, textOr } from "../database/columns.ts";

@@ -18,7 +18,7 @@ import type { SpendLedger } from "../../types/spend/ledger.ts";
 import { anyJson, count, text, textOr, text as textIn } from "../database/columns.ts";
 import { Commits } from "../database/commits.ts";
 import { readPeer } from "./read-inbound.ts";
-import { toInboxRow } from "./rows.ts";
+import { toInboxRow } from "./inbox-rows.ts";
 import { openDatabase } from "./database.ts";
 import { readVersion } from "../database/version.ts";
 import { openWal } from "../database/wal.ts";

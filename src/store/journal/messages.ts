@@ -4,7 +4,7 @@ import type { InboxRow, OutboxRow } from "../../types/journal.ts";
 import type { InboundMessage, MessageOptions } from "../../types/chat/message.ts";
 import { agentTerm, count, countOr } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
-import { toInboxRow, putMessage } from "./rows.ts";
+import { toInboxRow, putMessage } from "./inbox-rows.ts";
 import { OUTBOX_ROWS, toOutboxRow } from "./outbox.ts";
 import type { Params, Row, Statements } from "../database/sqlite.ts";
 import { readInbound } from "./read-inbound.ts";

@@ -4,7 +4,7 @@ import { TASK_STATUSES, type TaskStatus } from "../../types/subagent/task-status
 import type { TaskFilter } from "../../types/subagent/task.ts";
 import { agentTerm, jsonOr, textOr, word } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
-import { toInboxRow } from "./rows.ts";
+import { toInboxRow } from "./inbox-rows.ts";
 import type { Params, Row } from "../database/sqlite.ts";
 
 /** A message of the gateway to itself that is work which nobody waits for, with its run and its answer. */

@@ -6,7 +6,7 @@ import { type LanePorts, Lanes } from "../../../src/dispatch/queue/lanes.ts";
 import type { TurnHandler } from "../../../src/dispatch/queue/task-runner.ts";
 import { HEARTBEAT_TURN } from "../../../src/automation/heartbeat-turn.ts";
 import { TURN_KINDS, turnKinds } from "../../../src/dispatch/turn-kinds.ts";
-import { RunLog } from "../../../src/harness/log/log.ts";
+import { RunLog } from "../../../src/harness/log/run-log.ts";
 import type { AbortCause, Run } from "../../../src/harness/run.ts";
 import { diskFull } from "../../../src/store/disk.ts";
 import { DISK_PROBE_INTERVAL_MS } from "../../../src/store/retry-while-disk-full.ts";

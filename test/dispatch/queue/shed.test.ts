@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Run } from "../../../src/harness/run.ts";
-import { RunLog } from "../../../src/harness/log/log.ts";
+import { RunLog } from "../../../src/harness/log/run-log.ts";
 import { Lane } from "../../../src/dispatch/queue/lane.ts";
 import type { LaneTask } from "../../../src/dispatch/queue/lane-task.ts";
 import type { InboxRow } from "../../../src/types/journal.ts";

@@ -250,7 +250,9 @@ describe("a long turn into which somebody spoke", () => {
     await boot.recover();
     expect(await boot.outcome(row)).toEqual({ kind: "replied" });
     expect(ran).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
-    expect(fixture.model.calls).toHaveLength(asked + 1);
-    expect(JSON.stringify(fixture.model.calls.at(-1)?.messages)).toMatch(/deploy it everywhere.*be careful/s);
+    // A summary of the long conversation may have begun; it is asked for without tools.
+    const calls = fixture.model.calls.slice(asked).filter(({ tools }) => tools.length > 0);
+    expect(calls).toHaveLength(1);
+    expect(JSON.stringify(calls[0]?.messages)).toMatch(/deploy it everywhere.*be careful/s);
   });
 });

@@ -6,7 +6,7 @@ import { Lanes } from "../../../src/dispatch/queue/lanes.ts";
 import type { TurnHandler } from "../../../src/dispatch/queue/task-runner.ts";
 import type { DispatchSettings } from "../../../src/dispatch/settings.ts";
 import { turnKinds } from "../../../src/dispatch/turn-kinds.ts";
-import { RunLog } from "../../../src/harness/log/log.ts";
+import { RunLog } from "../../../src/harness/log/run-log.ts";
 import type { Run } from "../../../src/harness/run.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { Approval } from "../../../src/types/run/tool.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { liveLines } from "../../../src/dispatch/turn/live-state.ts";
-import { RunLog } from "../../../src/harness/log/log.ts";
+import { RunLog } from "../../../src/harness/log/run-log.ts";
 import { agentId, runId, sessionKey } from "../../../src/types/ids.ts";
 import type { Approval } from "../../../src/types/run/tool.ts";
 

@@ -1,6 +1,6 @@
 import type { Method } from "../../../types/method.ts";
 import { agentMethods } from "../agents/agent-methods.ts";
-import { approvalFileMethods } from "./approval-methods.ts";
+import { approvalFileMethods } from "./approval-file-methods.ts";
 import { channelMethods } from "./channel-methods.ts";
 import { commandMethods } from "./command-methods.ts";
 import { configMethods } from "../config/config-methods.ts";
@@ -26,7 +26,10 @@ import { usageMethods } from "../usage/usage-methods.ts";
 import { systemMethods } from "../lifecycle/system-methods.ts";
 import { wizardMethods } from "./wizard-methods.ts";
 
-/** The gateway's methods in addition to the server's own. */
+/**
+ * The methods about the parts of the gateway: config, channels, jobs, plugins and so on. Those about conversations are in
+ * server/methods.
+ */
 export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...parts.channels.methods(),
   ...agentMethods(parts),

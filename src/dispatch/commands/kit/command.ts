@@ -56,7 +56,7 @@ export type CommandAnswer =
   | { readonly turn: string };
 
 /**
- * `at: "once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but
+ * `at: "at_once"` is answered at once, whatever runs, and before later messages of its chat. `at: "apart"` is, too, but
  * delays no other message. `at: "lane"` waits for exclusive use of the session. `at: "reset"` ends the running turn
  * first.
  */
@@ -70,7 +70,7 @@ export type Command = {
   /** See `CommandContribution`. */
   readonly choices?: readonly string[];
 } & (
-  | { readonly at: "once" | "apart"; run(context: CommandContext): Promise<CommandAnswer> }
+  | { readonly at: "at_once" | "apart"; run(context: CommandContext): Promise<CommandAnswer> }
   | { readonly at: "lane" | "reset"; run(context: CommandContext, session: Session): Promise<CommandAnswer> }
 );
 

@@ -41,7 +41,7 @@ export const REPORT_COMMANDS: readonly Command[] = [
     name: "commands",
     who: "anyone",
     help: "All commands with their other names, and those of skills, in pages: /commands 2.",
-    at: "once",
+    at: "at_once",
     run: listCommands,
   },
   {
@@ -86,7 +86,7 @@ export const REPORT_COMMANDS: readonly Command[] = [
     who: "owner",
     help: "The budgets of this conversation: /budget, or /budget raise and how much more, in money or tokens.",
     choices: ["status"],
-    at: "once",
+    at: "at_once",
     run: budget,
   },
   {

@@ -2,8 +2,8 @@ import { FetchRefused, type Resolve } from "../../utils/net/safe-fetch.ts";
 import type { FakeRange, HostRules } from "../../utils/net/host-rules.ts";
 import { requestWeb, type WebAnswer } from "../../utils/net/web-request.ts";
 import type { WebFetchSettings } from "./config.ts";
-import type { PageKind, PageText, NoText, PageJob } from "./page/page-job.ts";
-import { JobThread, programUrl, type JobFailure } from "../../utils/thread/job-thread.ts";
+import type { PageKind, PageText } from "./page/page-job.ts";
+import { readInThread } from "./page/page-thread.ts";
 
 /** Most characters of an answer with an error status. */
 const MOST_OF_ERROR = 4000;
@@ -150,16 +150,4 @@ function kindOf(contentType: string): PageKind | undefined {
   if (known) return known;
   if (type.endsWith("+json")) return "json";
   return type.startsWith("text/") || type.endsWith("+xml") ? "text" : undefined;
-}
-
-/** Limits of the thread. Most pages take less than 0.2 s. */
-const LIMITS = { jobMs: 10_000, idleMs: 60_000, heapMb: { old: 512, young: 64 } };
-
-/** The process has one thread for pages. Its only state is the thread itself. */
-let thread: JobThread<PageJob, PageText | NoText> | undefined;
-
-/** Reads a page in a thread of its own. Never rejects. */
-function readInThread(job: PageJob): Promise<PageText | NoText | JobFailure> {
-  thread ??= new JobThread(programUrl(import.meta.url, "page-program"), LIMITS);
-  return thread.run(job);
 }

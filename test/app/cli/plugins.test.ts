@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { packageRoot } from "../../../src/app/package-root.ts";
 import { folder, makePlugin, pluginFiles, write } from "../../kit/plugins/sources.ts";
 import { ended, outputMatching, run, start } from "../../kit/gateway/cli.ts";
+import { fakeGateway, Refusal } from "./fake-gateway.ts";
 
 let dir: string;
 let state: string;
@@ -227,6 +228,23 @@ describe("uninstall", () => {
     expect((await plugins("uninstall", "nobody", "--force")).code).toBe(1);
     expect((await plugins("uninstall", "../source", "--force")).code).toBe(1);
     expect(existsSync(source)).toBe(true);
+  });
+
+  test("says that the running gateway did not tell the context engines, and removes the plugin", async () => {
+    makePlugin(extensions("toy"));
+    writeConfig('{ plugins: { entries: { toy: { enabled: true } }, slots: { contextEngine: "notebook" } } }');
+    const gateway = await fakeGateway({
+      "plugins.loaded": () => {
+        throw new Refusal("UNAVAILABLE", "the journal is closed");
+      },
+    });
+    const { code, err } = await run(["plugins", "uninstall", "toy", "--force"], { ...env, ...gateway.env });
+    expect(code).toBe(0);
+    expect(err).toContain(
+      "The running gateway did not say which context engines toy has: plugins.loaded: the journal is closed.",
+    );
+    expect(err).toContain("run: openclaw config unset plugins.slots.contextEngine\n");
+    expect(existsSync(extensions("toy"))).toBe(false);
   });
 
   test("--keep-files and --keep-config keep each their part", async () => {

@@ -4,7 +4,7 @@ import { pluginStore, type PluginStore } from "../../../../plugins/install/store
 import type { FoundPlugin } from "../../../../types/plugin/manifest.ts";
 import { triedEngines, type LeftOutPlugin } from "../../../../plugins/trial/trials.ts";
 import { own } from "../../../../utils/own.ts";
-import { OpenClawError } from "../../../../types/errors.ts";
+import { OpenClawError, withFix } from "../../../../types/errors.ts";
 import { Live } from "../../../live.ts";
 import { loadConfig } from "../../../config/load.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
@@ -13,6 +13,8 @@ import { findPlugins, type FoundPlugins } from "../../../plugins/found.ts";
 import { askPlugins } from "../../ask-plugins.ts";
 import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
+import { errorText } from "../../../../utils/text/error-text.ts";
+import { withoutTerminalControls } from "../../terminal-text.ts";
 
 /** What the commands on plugins work with. */
 export interface PluginCommandState {
@@ -45,12 +47,22 @@ export async function liveOf({ state, where }: PluginCommandState): Promise<Live
   return new Live(state.paths, where.home, await loadConfig(state.load), state.contributions);
 }
 
-/** The context engines that a plugin registers, as far as a trial or the running gateway knows. The plugin may be broken, or gone. */
+/**
+ * The context engines that a plugin registers, as far as a trial or the running gateway knows. The plugin may be broken,
+ * or gone. An error of the gateway is printed.
+ */
 export async function pluginEngines(io: Io, { state }: PluginCommandState, id: string): Promise<readonly string[]> {
   const tried = own(await triedEngines(state.paths), id);
   if (tried) return tried;
-  // A gateway that cannot be asked is no reason to keep a plugin.
-  const told = await askPlugins(io).catch(() => undefined);
+  const told = await askPlugins(io).catch((error: unknown) => {
+    const why = error instanceof OpenClawError ? withFix(error) : `${errorText(error)}.`;
+    // A gateway that cannot be asked is no reason to keep a plugin.
+    const said = `The running gateway did not say which context engines ${id} has: ${why}`;
+    const fix =
+      "If plugins.slots.contextEngine names one of them, run: openclaw config unset plugins.slots.contextEngine";
+    io.err(`${withoutTerminalControls(`${said} ${fix}`)}\n`);
+    return undefined;
+  });
   return told?.records.find((one) => one.id === id)?.added?.["engines"] ?? [];
 }
 

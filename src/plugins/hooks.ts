@@ -154,15 +154,18 @@ export class Hooks implements HookRunner {
       lateCalls?.set(owner, (lateCalls.get(owner) ?? 0) + 1);
       late.resolve({ kind: "failed", why: `the plugin ${owner} did not answer within ${timeoutMs / 1000} s` });
     });
+    const failed = (error: unknown) => this.#log.error("hook failed", { hook, owner, error });
     try {
       const asked = Promise.resolve().then(async () => {
         const answer = { given: await handler(ownCopy(event), { ...context }) };
         return { kind: "given" as const, answer };
       });
       const first = await Promise.race([asked, late.promise]);
-      return first.kind === "given" ? { kind: "ok", value: read(first.answer.given, owner) } : first;
+      if (first.kind === "given") return { kind: "ok", value: read(first.answer.given, owner) };
+      asked.catch(failed);
+      return first;
     } catch (error) {
-      this.#log.error("hook failed", { hook, owner, error });
+      failed(error);
       return { kind: "failed", why: `the plugin ${owner} failed: ${errorText(error)}` };
     } finally {
       cancel();

@@ -12,3 +12,17 @@ export async function within(work: Promise<unknown>, ms: number, timer: Timer): 
     cancel();
   }
 }
+
+/**
+ * The same for code of others, which goes on after the time: `failed` is called with an error that comes only then.
+ */
+export async function withinTold(
+  work: Promise<unknown>,
+  ms: number,
+  timer: Timer,
+  failed: (error: unknown) => void,
+): Promise<boolean> {
+  const isDone = await within(work, ms, timer);
+  if (!isDone) work.catch(failed);
+  return isDone;
+}

@@ -1,21 +1,23 @@
 import { expect, test } from "vitest";
 import { Contributions } from "../../src/plugins/contributions.ts";
 import { Hooks } from "../../src/plugins/hooks.ts";
-import { systemClock } from "../../src/types/clock.ts";
 import { sessionKey } from "../../src/types/ids.ts";
 import { isFields } from "../../src/utils/fields.ts";
+import { manualClock } from "../kit/clock.ts";
 import { recordLog } from "../kit/log.ts";
+import { until } from "../kit/until.ts";
 
 type Handler = (event: Record<string, unknown>, context: Record<string, unknown>) => unknown;
 
 /** Hooks of one name, each of a plugin of its own. */
 function hooksOf(name: "before_tool_call" | "message_sending" | "before_message_write", ...handlers: Handler[]) {
+  const clock = manualClock();
   const log = recordLog();
   const contributors = handlers.map((handler, at) => ({
     id: `p${at}`,
     register: (registry: { addHook(...given: unknown[]): void }) => registry.addHook(name, handler),
   }));
-  return { hooks: new Hooks(new Contributions(contributors), systemClock, log), log };
+  return { hooks: new Hooks(new Contributions(contributors), clock, log), log, clock };
 }
 
 /** What a plugin gives whose getters break. */
@@ -47,6 +49,18 @@ test("an answer that throws while it is read counts as that of a hook that faile
   expect(await hooks.ask(sending, read)).toEqual(["changed"]);
   expect(await hooks.first(sending, read)).toBe("changed");
   expect(log.lines.filter((line) => line.includes("a broken getter"))).toHaveLength(3);
+});
+
+test("a hook that fails after its time is logged as late, and with its error", async () => {
+  const work = Promise.withResolvers<never>();
+  const { hooks, log, clock } = hooksOf("message_sending", () => work.promise);
+  const asked = hooks.ask(sending, (answer) => answer);
+  await until(() => clock.waits.length > 0);
+  clock.pass(60_000);
+  expect(await asked).toEqual([]);
+  work.reject(new Error("too late"));
+  await until(() => log.lines.length > 1);
+  expect(log.lines).toEqual(["warn hook is late", "error hook failed: too late"]);
 });
 
 test("a gate is closed by an answer that throws while it is read", async () => {

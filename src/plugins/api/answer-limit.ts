@@ -12,6 +12,7 @@ export async function answerInTime(scope: PluginScope, what: string, answer: Pro
   const late = Promise.withResolvers<never>();
   const cancel = scope.ports.clock.after(ms, () => {
     scope.log.warn("plugin is late", { call: what, ms });
+    answer.catch((error: unknown) => scope.log.error("plugin failed", { call: what, error }));
     late.reject(timeoutError(scope, what, ms));
   });
   try {

@@ -6,7 +6,7 @@ import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { SubagentRequester } from "../../types/subagent/subagent.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
 import { own } from "../../utils/own.ts";
-import { within } from "../../utils/within.ts";
+import { withinTold } from "../../utils/within.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { ModelCalls } from "./model-calls.ts";
 import type { PluginEntry } from "../config.ts";
@@ -169,13 +169,14 @@ export class PluginScope {
   /** Calls the functions that were left with `onEnd`, the latest first, each within a time limit. Never rejects. */
   async end(): Promise<void> {
     this.#stopping.abort();
+    const failed = (error: unknown) => this.log.warn("plugin failed at its end", { error });
     for (const end of this.#ends.toReversed()) {
       try {
         const work = Promise.resolve().then(async () => void (await end()));
-        if (!(await within(work, END_MS, this.ports.clock)))
+        if (!(await withinTold(work, END_MS, this.ports.clock, failed)))
           this.log.warn("plugin is late", { call: "end", ms: END_MS });
       } catch (error) {
-        this.log.warn("plugin failed at its end", { error });
+        failed(error);
       }
     }
   }

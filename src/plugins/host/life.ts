@@ -1,5 +1,5 @@
 import type { Clock } from "../../types/clock.ts";
-import { within } from "../../utils/within.ts";
+import { withinTold } from "../../utils/within.ts";
 import type { PluginScope } from "../api/scope.ts";
 import type { Contributions } from "../contributions.ts";
 import type { AddedHook } from "../hook-table.ts";
@@ -55,9 +55,10 @@ interface Bounded {
 
 /** Waits a bounded time; work that fails or hangs is logged. */
 async function bounded(scope: PluginScope, { clock }: Around, { what, work, ms = SERVICE_MS }: Bounded): Promise<void> {
+  const failed = (error: unknown) => scope.log.error("plugin failed", { call: what, error });
   try {
-    if (!(await within(work, ms, clock))) scope.log.warn("plugin is late", { call: what, ms });
+    if (!(await withinTold(work, ms, clock, failed))) scope.log.warn("plugin is late", { call: what, ms });
   } catch (error) {
-    scope.log.error("plugin failed", { call: what, error });
+    failed(error);
   }
 }

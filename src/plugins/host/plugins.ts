@@ -6,7 +6,7 @@ import type { Log } from "../../types/log.ts";
 import { defined } from "../../utils/defined.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { background } from "../../utils/background.ts";
-import { within } from "../../utils/within.ts";
+import { within, withinTold } from "../../utils/within.ts";
 import { createPluginApi, type RegistrationMode } from "../plugin-api.ts";
 import { mayReadConversations, warnOfSilentHooks } from "../api/registrations/hooks.ts";
 import { PluginScope, type SessionAction } from "../api/scope.ts";
@@ -309,7 +309,9 @@ export class Plugins {
     if (imported.kind === "failed") return { why: imported.why, ...defined({ fix: imported.fix }) };
     try {
       const registering = this.#register(found, { ...imported, code }, elapsed);
-      if (await within(registering, REGISTER_MS, this.#ports.clock)) return undefined;
+      const failedLate = (error: unknown) =>
+        this.#log.error("a plugin's register failed after its time", { plugin: manifest.id, error });
+      if (await withinTold(registering, REGISTER_MS, this.#ports.clock, failedLate)) return undefined;
       return { why: `its register did not end within ${REGISTER_MS / 1000} s` };
     } catch (error) {
       return { why: `its register failed: ${errorText(error)}` };

@@ -4,7 +4,7 @@ import type { HookName } from "../../types/hook/hook-table.ts";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
 import { background } from "../../utils/background.ts";
-import { within } from "../../utils/within.ts";
+import { withinTold } from "../../utils/within.ts";
 import type { KeyNames } from "../../sessions/shown/wire-keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { hookForPlugin } from "../exchanged-keys.ts";
@@ -110,11 +110,12 @@ export class HookFolders {
     const { clock, log } = this.#ports;
     const call = async () => void (await handler(ownCopy(facts), {}));
     const hook = "gateway:startup";
+    const failed = (error: unknown) => log.error("hook failed", { hook, owner, error });
     try {
-      const isDone = await within(call(), STARTUP_MS, clock);
+      const isDone = await withinTold(call(), STARTUP_MS, clock, failed);
       if (!isDone) log.warn("hook is late", { hook, owner, ms: STARTUP_MS });
     } catch (error) {
-      log.error("hook failed", { hook, owner, error });
+      failed(error);
     }
   }
 

@@ -15,7 +15,7 @@ import { isFields } from "../../../utils/fields.ts";
 import type { TemplateScene } from "../../../automation/hooks/mappings.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
-import { within } from "../../../utils/within.ts";
+import { withinTold } from "../../../utils/within.ts";
 
 /** An answer in JSON. */
 export interface HookAnswer {
@@ -208,9 +208,11 @@ async function mapped(
   // Neither a prompt nor other code needs the token.
   const { authorization: _bearer, "x-openclaw-token": _token, ...headers } = request.headers;
   const scene = { headers, query, path, payload, now: new Date(ports.clock.now()).toISOString() };
-  const changed = mapping.transform && (await transformed(mapping.transform, scene, ports.transforms));
+  const failed = (error: unknown) =>
+    ports.log.error("a transform of a hook failed", { mapping: mapping.id ?? path, error });
+  const changed = mapping.transform && (await transformed(mapping.transform, scene, ports.transforms, failed));
   if (changed?.kind === "failed") {
-    ports.log.error("a transform of a hook failed", { mapping: mapping.id ?? path, error: changed.error });
+    failed(changed.error);
     return refused({ status: 500, error: "the transform of this mapping failed; the log of the gateway says why" });
   }
   if (changed?.kind === "skipped") return { status: 204, body: {} };
@@ -254,11 +256,12 @@ type Transformed =
 
 const MOST_MS = 10_000;
 
-/** Runs the operator's own code on a request. Never rejects. */
+/** Runs the operator's own code on a request. Never rejects. `failedLate` is called with an error after the time. */
 async function transformed(
   { module, export: named }: NonNullable<HookMapping["transform"]>,
   { payload, headers, query, path }: TemplateScene,
   { clock, dir }: TransformPlace,
+  failedLate: (error: unknown) => void,
 ): Promise<Transformed> {
   try {
     const run = await load(module, named, dir());
@@ -267,9 +270,7 @@ async function transformed(
     const work = (async () => {
       answer = await run({ payload, headers, url, path });
     })();
-    // An error after the time is over concerns nobody any more.
-    work.catch(() => undefined);
-    if (!(await within(work, MOST_MS, clock)))
+    if (!(await withinTold(work, MOST_MS, clock, failedLate)))
       return { kind: "failed", error: `it took longer than ${MOST_MS / 1000} seconds` };
     if (answer === null) return { kind: "skipped" };
     return { kind: "changed", fields: isFields(answer) ? answer : {} };

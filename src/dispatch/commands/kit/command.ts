@@ -7,7 +7,7 @@ import type { CommandAccess, CommandContribution } from "../../../types/contribu
 import type { Approvals } from "../../approvals/approvals.ts";
 import type { StoredMediaItem } from "../../notices/replies.ts";
 import { KeyedQueue } from "../../../utils/keyed-queue.ts";
-import { within } from "../../../utils/within.ts";
+import { withinTold } from "../../../utils/within.ts";
 import type { DispatchPorts } from "../../ports.ts";
 
 /** The ports that a command may call, besides its own `stop` and `compact`. */
@@ -108,7 +108,8 @@ export const fromContribution = ({ name, aliases, help, who, choices, run }: Com
     const agentId = ports.settings().agentOf(session);
     const asked = { args, message, session, agentId, ...(sessionId !== undefined && { sessionId }), isOwner };
     const running = run(asked).then((answer) => (text = answer));
-    const isDone = await within(running, CONTRIBUTED_MS, ports.clock);
+    const failedLate = (error: unknown) => ports.log.error("a command failed after its time", { command: name, error });
+    const isDone = await withinTold(running, CONTRIBUTED_MS, ports.clock, failedLate);
     if (!isDone) throw new Error(`the command /${name} gave no answer within ${CONTRIBUTED_MS / 1000} seconds`);
     if (typeof text !== "string") throw new Error(`the command /${name} gave an answer that is no text`);
     return { text };

@@ -3,7 +3,7 @@ import { deltaEveryMs } from "../../../../server/events/pace.ts";
 import { WHOLE_MESSAGES, type DeltaPace, type RunEvent } from "../../../../types/run/events.ts";
 import type { MessageRun } from "../../../../types/run/message-run.ts";
 import type { Fields } from "../../../../utils/fields.ts";
-import { within } from "../../../../utils/within.ts";
+import { withinTold } from "../../../../utils/within.ts";
 import { optionalMethodIn } from "../../foreign.ts";
 import { conversationOf, type PluginScope } from "../../scope.ts";
 import { mayReadConversations, refuseReading } from "../hooks.ts";
@@ -137,14 +137,17 @@ export class ReplyCallbacks {
   ): Promise<void> {
     const { ports, signal, log } = this.#scope;
     if (this.#late.has(name) || signal.aborted) return;
+    const failed = (error: unknown) => {
+      if (!this.#failed.has(name)) log.warn("a callback of a plugin failed", { call: name, error });
+      this.#failed.add(name);
+    };
     try {
       const called = Promise.resolve(this.#scope.callFor(conversationOf(key), name, () => call(...given)));
-      if (await within(called, CALL_MS, ports.clock)) return;
+      if (await withinTold(called, CALL_MS, ports.clock, failed)) return;
       this.#late.add(name);
       log.warn("plugin is late", { call: name, ms: CALL_MS });
     } catch (error) {
-      if (!this.#failed.has(name)) log.warn("a callback of a plugin failed", { call: name, error });
-      this.#failed.add(name);
+      failed(error);
     }
   }
 }

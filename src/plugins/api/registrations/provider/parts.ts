@@ -1,7 +1,7 @@
 import type { PluginScope } from "../../scope.ts";
 import { type Fields, isFields } from "../../../../utils/fields.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
-import { within } from "../../../../utils/within.ts";
+import { withinTold } from "../../../../utils/within.ts";
 import { optionalMethodIn } from "../../foreign.ts";
 
 /** Milliseconds for a call of a provider's code that may ask its server. */
@@ -47,11 +47,12 @@ export class ProviderParts {
     const asking = async () => {
       answer.value = await this.call(name, ...args);
     };
+    const failed = (error: unknown) => this.#report(name, errorText(error));
     try {
-      if (await within(asking(), LIMIT_MS, this.scope.ports.clock)) return answer.value;
+      if (await withinTold(asking(), LIMIT_MS, this.scope.ports.clock, failed)) return answer.value;
       this.#report(name, `no answer within ${LIMIT_MS / 1000} s`);
     } catch (error) {
-      this.#report(name, errorText(error));
+      failed(error);
     }
     return undefined;
   }

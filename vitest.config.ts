@@ -40,6 +40,7 @@ const rounds = [
   "test/app/cli/models.test.ts",
   "test/app/cli/plugins.test.ts",
   "test/app/cli/program.test.ts",
+  "test/app/gateway/methods/answers.test.ts",
   "test/automation/cron/year.test.ts",
   "test/automation/search.test.ts",
   "test/browser/browser.test.ts",

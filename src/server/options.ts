@@ -11,7 +11,8 @@ import type { Notified, Paired } from "../types/answers/pairing.ts";
 import type { MediaStore, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Answer, GatewayEvent, Method } from "../types/method.ts";
-import type { GatewayHealth, GatewayStatus } from "../types/gateway-status.ts";
+import type { ShownCommands } from "../types/answers/chat.ts";
+import type { GatewayHealth, GatewayStatus, ShownModels } from "../types/gateway-status.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { HeartbeatSettings } from "../types/settings.ts";
@@ -47,10 +48,7 @@ export interface Catalog {
   readonly defaultAgent: AgentId;
   models(): Promise<readonly (ModelInfo & { readonly available: boolean })[]>;
   /** The models of an agent, and the commands of chats, in the protocol's shapes. */
-  forInput(agentId: string | undefined): Promise<{
-    readonly models: readonly { readonly name: string }[];
-    readonly commands: readonly { readonly name: string }[];
-  }>;
+  forInput(agentId: string | undefined): Promise<ShownModels & ShownCommands>;
   /** The model that a new session of the default agent uses. */
   defaultModel(): ModelInfo | undefined;
   /** The settings of a session, begun or not, by the names that `sessions.patch` has for them. */
@@ -191,6 +189,8 @@ export interface Server {
   connections(): number;
   /** Number of connections that may decide approvals. */
   approvers(): number;
+  /** Every method that a client can call now, with the shapes of its parameters and of its answer. */
+  methods(): Promise<readonly Method[]>;
   publish(event: GatewayEvent): void;
   /** Publishes `shutdown`, accepts nothing new, closes sockets with 1012, and cuts open connections after `graceMs`. */
   close(graceMs: number, reason?: string): Promise<void>;

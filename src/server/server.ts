@@ -9,6 +9,7 @@ import { socketServices } from "./transport/hello.ts";
 import { Hub } from "./transport/hub.ts";
 import type { Server, ServerOptions, ServerPorts } from "./options.ts";
 import type { MethodParts } from "./methods/parts.ts";
+import { loadOnce } from "../utils/share-calls.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
@@ -39,10 +40,8 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   const stopping = new AbortController();
   const eventLoop = watchEventLoop(stopping.signal);
   serveRoutes(app, options, ports, gate);
-  const openServices = async () => {
-    const calls = await openCalls(options, ports, { hub, presence, eventLoop });
-    return socketServices(options, ports, { calls, hub, presence, gate });
-  };
+  const calls = loadOnce(() => openCalls(options, ports, { hub, presence, eventLoop }));
+  const openServices = async () => socketServices(options, ports, { calls: await calls(), hub, presence, gate });
   const sockets = acceptSockets(app.server, options, { gate, log, openServices });
   await listen(app, options);
   const written = async (update: TranscriptUpdate) =>
@@ -53,6 +52,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
     port: portOf(app, options.port),
     connections: () => hub.size,
     approvers: () => hub.count("operator.approvals"),
+    methods: async () => (await calls()).all(),
     publish: (event) => hub.publish(event),
     async close(graceMs, reason = "the gateway stops") {
       sockets.stop();

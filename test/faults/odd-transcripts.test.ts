@@ -16,6 +16,8 @@ import { openFile } from "../kit/store/transcript-file.ts";
 import { CATALOG } from "../kit/server/server.ts";
 import { MemorySessions } from "../kit/server/memory-sessions.ts";
 import { ScriptedChat } from "../kit/server/scripted-chat.ts";
+import { fill } from "../peers/real-gateway/row.ts";
+import { ROWS } from "../peers/real-gateway/rows/all.ts";
 import { REFS, wire, type WireApi } from "../harness/wire/wires.ts";
 
 /** For each API. */
@@ -94,9 +96,13 @@ async function pageOf(path: string): Promise<void> {
   sessions.add("odd", (await readHistory(path, 1000)).entries);
   const media = { read: () => Promise.reject(new Error("no such file")), put: () => Promise.reject(new Error("no")) };
   const chat = new ScriptedChat(() => undefined);
-  const asked: Readonly<Record<string, object>> = { "chat.message.get": { messageId: "entry0" } };
+  const answers = new Map([["chat.history", { messages: [{}, { __openclaw: { id: "entry0" } }] }]]);
   for (const method of historyMethods({ chat, sessions, media, catalog: CATALOG })) {
-    const params = { sessionKey: "odd", ...asked[method.name] };
-    JSON.stringify(await method.run(params, { connId: "1", scopes: new Set<string>(), client }));
+    const rows = ROWS.filter((row) => row.method === method.name);
+    if (rows.length === 0) throw new Error(`no request of the list has the method ${method.name}`);
+    for (const row of rows) {
+      const params = { ...Object(fill(row.params ?? {}, answers)), sessionKey: "odd" };
+      JSON.stringify(await method.run(params, { connId: "1", scopes: new Set<string>(), client }));
+    }
   }
 }

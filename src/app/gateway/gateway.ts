@@ -4,7 +4,7 @@ import { startServer } from "../../server/server.ts";
 import { OpenClawError, withFix } from "../../types/errors.ts";
 import type { PairingRequest } from "../../types/answers/pairing.ts";
 import type { InboxRow } from "../../types/journal.ts";
-import type { GatewayEvent } from "../../types/method.ts";
+import type { GatewayEvent, Method } from "../../types/method.ts";
 import { Feed } from "../../utils/feed.ts";
 import { openCore } from "../compose/core.ts";
 import type { Live } from "../live.ts";
@@ -40,6 +40,8 @@ export interface Gateway {
   readonly version: string;
   modelText(): Promise<string>;
   channelsText(): string;
+  /** Every method that a client can call now, with the shapes of its parameters and of its answer. */
+  methods(): Promise<readonly Method[]>;
   /**
    * Resolves with the error that stops the gateway, if one occurs. The caller closes the gateway and ends the process.
    */
@@ -87,9 +89,11 @@ export async function startGateway(live: Live, options: StartOptions): Promise<G
     throw error;
   }
   const followed = followConfig(parts, options.load, reloads.signal);
-  startBackgroundTasks(parts, stop.signal, server.port);
+  const { port, methods } = server;
+  startBackgroundTasks(parts, stop.signal, port);
   return {
-    port: server.port,
+    port,
+    methods,
     version: parts.version,
     modelText: () => describeModel(parts),
     channelsText: () => channels.text(),

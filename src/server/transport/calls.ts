@@ -25,7 +25,14 @@ export class Calls {
   }
 
   names(): string[] {
-    return [...this.#methods.keys(), ...this.#added.methods.map(({ name }) => name)].toSorted();
+    return this.all()
+      .map(({ name }) => name)
+      .toSorted();
+  }
+
+  /** Every method that a client can call now. */
+  all(): readonly Method[] {
+    return [...this.#methods.values(), ...this.#added.methods];
   }
 
   /** Whether the answer waits for something else than the gateway's own work. A contributor's method may always. */

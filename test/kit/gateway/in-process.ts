@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
-import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
+import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
+import { loadOptionsFor } from "../../../src/app/plugins/load-options.ts";
 import { Live } from "../../../src/app/live.ts";
+import type { Method } from "../../../src/types/method.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { type FakeTelegram, startFakeTelegram } from "../../fakes/telegram.ts";
 import { until } from "../until.ts";
@@ -25,6 +27,8 @@ export interface GatewayFixture {
   /** The same, its output read as JSON. */
   json(...args: readonly string[]): Promise<Record<string, unknown>>;
   config(): string;
+  /** The methods that its clients can call now. */
+  methods(): Promise<readonly Method[]>;
   /** Ends the gateway and starts it again over the same state, at another port. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -47,8 +51,7 @@ export async function startGatewayFixture(
   writeFileSync(join(dir, "openclaw.json"), JSON.stringify(config, null, 2));
   const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
   await makeStateDirs(paths);
-  const schemas = await contributedSchemas(bundledContributions());
-  const load = () => loadConfig({ path: paths.configPath, env: {}, ...schemas });
+  const load = async () => loadConfig(await loadOptionsFor(bundledContributions(), paths, {}));
   const log = openLog({ file: join(dir, "test.log"), level: "silent", consoleLevel: "silent", consoleStyle: "json" });
   const boot = async () => startGateway(new Live(paths, dir, await load()), { log, load });
   let gateway = await boot();
@@ -68,6 +71,7 @@ export async function startGatewayFixture(
       return JSON.parse(out) as Record<string, unknown>;
     },
     config: () => readFileSync(join(dir, "openclaw.json"), "utf8"),
+    methods: () => gateway.methods(),
     async restart() {
       await gateway.close(0);
       gateway = await boot();

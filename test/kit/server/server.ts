@@ -41,11 +41,19 @@ export const MODEL: ModelInfo = {
   demo: true,
 };
 
+const COMMAND = {
+  name: "status",
+  textAliases: ["/status"],
+  description: "Show the state.",
+  source: "native",
+  acceptsArgs: false,
+} as const;
+
 export const CATALOG: Catalog = {
   agents: () => [{ id: DEFAULT_AGENT }, { id: agentId("coder"), name: "Coder" }],
   defaultAgent: DEFAULT_AGENT,
   models: async () => [{ ...MODEL, available: true }],
-  forInput: async () => ({ models: [MODEL], commands: [{ name: "status" }] }),
+  forInput: async () => ({ models: [MODEL], commands: [COMMAND] }),
   defaultModel: () => MODEL,
   rightsOf: async () => ({}),
   settingsOf: async () => ({

@@ -110,7 +110,7 @@ async function startScriptedModel(): Promise<FakeModel> {
 const SLOW_WORDS = 100;
 
 /** `TOOL:<name> <arguments>` in a message calls that tool once, `SLOW` is answered for seconds, and `FAIL` with an error. */
-function replyTo({ said, isAfterTool }: ModelCall): ModelReply {
+export function replyTo({ said, isAfterTool }: ModelCall): ModelReply {
   const [, tool, args] = /TOOL:(\w+) (\{.*\})/.exec(said) ?? [];
   if (tool !== undefined && !isAfterTool) return { tool, args: JSON.parse(args ?? "{}") as Record<string, unknown> };
   if (said.includes("FAIL")) return { status: 400, message: "the model refuses this" };

@@ -1,0 +1,136 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startFakeWhatsapp, type FakeWhatsApp } from "../../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
+import { startFakeModel, type FakeModel } from "../../../fakes/model.ts";
+import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import { writePlugin } from "../../../kit/gateway/plugins.ts";
+import { merge } from "../../../kit/gateway/world.ts";
+import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { misfits, strictShape } from "../../../kit/strict-shape.ts";
+import { until } from "../../../kit/until.ts";
+import { replyTo } from "../../../peers/real-gateway/gateways.ts";
+import { fill, nameOf } from "../../../peers/real-gateway/row.ts";
+import { answerShape, shapeOf } from "../../../server/shapes.ts";
+import { requestsFor, type Request } from "./method-rows.ts";
+
+type Frame = Readonly<Record<string, unknown>>;
+
+let model: FakeModel;
+let whatsapp: FakeWhatsApp;
+let fixture: GatewayFixture;
+let client: RawClient;
+/** The answers to each request; a refusal has none. */
+const answers: { readonly row: Request; readonly payload: unknown }[] = [];
+
+const VOICE = { baseUrl: "http://127.0.0.1:1/v1", apiKey: "x", model: "m", voice: "v" };
+const CONFIG = {
+  tools: { exec: { security: "full", ask: "always" } },
+  messages: { tts: { providers: { "tea-voice": VOICE } } },
+  plugins: { entries: { "tea-timer": { enabled: true, hooks: { allowConversationAccess: true } } } },
+};
+
+const TEA_TIMER = `export default { register(api) {
+  api.session.controls.registerSessionAction({ id: "count", handler: ({ payload }) => ({ counted: payload }) });
+  api.registerGatewayMethod("tea-timer.left", ({ respond }) => respond(true, { minutes: 3 }));
+  api.on("before_tool_call", ({ toolName }) =>
+    toolName === "read" ? { requireApproval: { title: "May I?", description: "a call" } } : undefined);
+} };`;
+
+beforeAll(async () => {
+  model = await startFakeModel();
+  // No answer ends by itself while the next requests come.
+  model.answer((call) => (call.said.includes("SLOW") ? "hang" : replyTo(call)));
+  whatsapp = await startFakeWhatsapp();
+  fixture = await startGatewayFixture({}, model.url, { whatsapp: { waWebSocketUrl: whatsapp.url } });
+  const extensions = join(fixture.dir, "extensions");
+  const manifest = { name: "Tea timer", contracts: { tools: ["tea"] } };
+  writePlugin(extensions, { id: "tea-timer", code: TEA_TIMER, manifest });
+  writePlugin(extensions, { id: "tea-pot", code: "export default { register() { throw new Error('it leaks') } };" });
+  const config = JSON.parse(fixture.config()) as Record<string, unknown>;
+  writeFileSync(join(fixture.dir, "openclaw.json"), JSON.stringify(merge(config, CONFIG), null, 2));
+  await fixture.restart();
+  client = new RawClient(fixture.http.replace("http", "ws"));
+  const scopes = ["operator.admin", "operator.approvals", "operator.pairing"];
+  await client.connect({ ...connectParams(TOKEN), scopes });
+  await play(requestsFor(fixture.telegram));
+}, 180_000);
+afterAll(async () => {
+  client.close();
+  await fixture.close();
+  await whatsapp.close();
+  await model.close();
+});
+
+async function play(rows: readonly Request[]): Promise<void> {
+  const known = new Map<string, unknown>();
+  for (const row of rows) {
+    row.before?.();
+    const params = fill(row.params ?? {}, known);
+    const frame = await answerTo(row, params);
+    if (frame["ok"] !== true) continue;
+    known.set(nameOf(row), frame["payload"]);
+    answers.push({ row, payload: frame["payload"] });
+    if (row.until === "run") await endOf(row.method, frame["payload"], params);
+    if (row.until === "second answer") await secondAnswer(row, frame["id"]);
+  }
+}
+
+async function answerTo({ has, ...row }: Request, params: unknown): Promise<Frame> {
+  let frame = await client.request(row.method, params);
+  if (has)
+    await until(async () => {
+      frame = await client.request(row.method, params);
+      return has(frame["payload"]);
+    }, nameOf(row));
+  return frame;
+}
+
+async function endOf(method: string, payload: unknown, params: unknown): Promise<void> {
+  if (method === "cron.run") {
+    await client.until(({ event, payload: of }) => event === "cron" && Object(of).action === "finished");
+    return;
+  }
+  const runId: unknown = Object(payload).runId ?? Object(params).idempotencyKey;
+  await client.request("agent.wait", { runId, timeoutMs: 60_000 });
+}
+
+async function secondAnswer(row: Request, id: unknown): Promise<void> {
+  const both = () => client.frames.filter((frame) => frame["type"] === "res" && frame["id"] === id);
+  await until(() => both().length > 1, `the second answer to ${nameOf(row)}`);
+  for (const frame of both().slice(1)) if (frame["ok"] === true) answers.push({ row, payload: frame["payload"] });
+}
+
+test("each method of the table has a request that is answered", async () => {
+  const names = (await fixture.methods()).map(({ name }) => name);
+  expect(names.length).toBeGreaterThan(150);
+  const answered = new Set(answers.map(({ row }) => row.method));
+  expect(names.filter((name) => !answered.has(name))).toEqual([]);
+});
+
+test("each answer has the shape that its method states, and no key beside it", async () => {
+  const shapes = new Map((await fixture.methods()).map(({ name, result }) => [name, result]));
+  const found = answers.flatMap(({ row, payload }) => {
+    const shape = shapes.get(row.method);
+    return shape === undefined
+      ? []
+      : [...misfits(shape, payload), ...misfits(strictShape(shape), payload)].map((line) => `${nameOf(row)}: ${line}`);
+  });
+  expect([...new Set(found)]).toEqual([]);
+});
+
+/** Where an answer differs from the protocol's shape, and why. */
+const DIFFERENCES: Readonly<Record<string, string>> = {
+  "logs.tail: file": "the gateway of this test writes no log, so that there is no file",
+};
+
+test("each answer has the shape of the protocol, where the protocol states one", () => {
+  const found = answers.flatMap(({ row, payload }) => {
+    const name = answerShape(row.method);
+    return name === undefined ? [] : misfits(shapeOf(name), payload).map((line) => `${row.method}: ${line}`);
+  });
+  const isNew = (line: string) => !Object.keys(DIFFERENCES).some((known) => line.startsWith(`${known}: `));
+  expect([...new Set(found)].filter(isNew)).toEqual([]);
+  const isGone = (known: string) => !found.some((line) => line.startsWith(`${known}: `));
+  expect(Object.keys(DIFFERENCES).filter(isGone)).toEqual([]);
+});

@@ -54,6 +54,7 @@ const beat = z.looseObject({
   problem: z.string().optional(),
   /** The heartbeat's row in the inbox, if it was not skipped, with its state and its outcome. */
   inbox: z.number().optional(),
+  runId: z.string().optional(),
   sessionKey: keyField().optional(),
   state: z.string().optional(),
   outcome: z.looseObject({ kind: z.string(), why: z.string().optional() }).optional(),

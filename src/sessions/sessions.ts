@@ -7,13 +7,14 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type {
   ChatFilter,
+  RemovedSession,
   Session,
   SessionEntry,
   SessionPatch,
   SessionRow,
-  Sessions,
   SessionTable,
   SessionWatcher,
+  Sessions,
   TranscriptUpdate,
 } from "../types/session.ts";
 import { setAside } from "./transcript/archive.ts";
@@ -145,12 +146,12 @@ class SessionFiles implements Sessions, Keeper {
     return patched;
   }
 
-  async remove(asked: SessionKey): Promise<boolean> {
+  async remove(asked: SessionKey): Promise<RemovedSession | undefined> {
     const key = this.#canonical(asked);
     const unlock = await this.#lock(key);
     try {
       const row = this.rows.get(key);
-      if (!row) return false;
+      if (!row) return undefined;
       await this.#pool.drop(key);
       const archived = await setAside(fileOf(row, this.#options.dir), "deleted", this.now());
       this.rows.set(key, undefined);
@@ -160,7 +161,7 @@ class SessionFiles implements Sessions, Keeper {
       const agentId = agentOf(key, this.#options.defaultAgent);
       const ended = { key, agentId, sessionId: row.sessionId, file, archived };
       this.watcher?.ended({ ...ended, reason: "deleted", messageCount: 0 });
-      return true;
+      return { archived };
     } finally {
       unlock();
     }

@@ -1,44 +1,126 @@
 import { z } from "zod";
 import { keyField } from "./key-field.ts";
+import { shownAccount } from "./answers/channels.ts";
 import type { Answer } from "./method.ts";
 
 const count = z.number().optional();
+const text = z.string().optional();
+const flag = z.boolean().optional();
+const amount = z.number().nullish();
 const texts = z.array(z.string()).optional();
 
 const model = z.looseObject({
   provider: z.string(),
   id: z.string(),
+  available: flag,
   problem: z.string().optional(),
   demo: z.boolean().optional(),
 });
 const journal = z.looseObject({
+  /** Size of the file. */
+  bytes: count,
   openInbox: z.number(),
+  unclaimedInbox: count,
+  unreadableLastWeek: count,
+  openOutbox: count,
+  oldestOutboxAt: count,
   unknownOutbox: z.number(),
   oldestInboxAt: count,
   staleLastDay: count,
   failedOutboxLastDay: count,
 });
-const recent = z.array(z.looseObject({ key: keyField() })).optional();
+const named = z.looseObject({ key: keyField(), updatedAt: count, age: count });
+const recent = z.array(named).optional();
+/** The newest sessions, with their settings and the use of the window. */
+const detailed = z
+  .array(
+    named.extend({
+      agentId: text,
+      kind: text,
+      sessionId: text,
+      thinkingLevel: text,
+      verboseLevel: text,
+      reasoningLevel: text,
+      systemSent: flag,
+      abortedLastRun: flag,
+      model: z.string().nullish(),
+      totalTokens: amount,
+      totalTokensFresh: flag,
+      contextTokens: amount,
+      remainingTokens: amount,
+      percentUsed: amount,
+      flags: texts,
+    }),
+  )
+  .optional();
+const heartbeat = z.looseObject({
+  enabled: z.boolean(),
+  every: text,
+  everyMs: z.number().nullable(),
+  target: text,
+  prompt: text,
+  ackMaxChars: count,
+});
+const eventLoop = z.looseObject({
+  degraded: z.boolean(),
+  degradedSinceMs: amount,
+  reasons: texts,
+  intervalMs: count,
+  delayP99Ms: count,
+  delayMaxMs: count,
+  utilization: count,
+  cpuCoreRatio: count,
+});
+const memory = z.looseObject({
+  rssBytes: z.number(),
+  heapUsedBytes: z.number(),
+  heapTotalBytes: z.number(),
+  externalBytes: z.number(),
+  arrayBuffersBytes: z.number(),
+});
 const spent = { input: z.number(), output: z.number(), costUsd: z.number() };
 const plugin = z.looseObject({ plugin: z.string(), calls: z.number(), ...spent });
 
 /** The sessions as `status` tells them: `paths` are the files of the lists. */
-const sessions = z.looseObject({ count, recent, byAgent: z.array(z.looseObject({ recent })).optional() });
+const sessions = z.looseObject({
+  path: text,
+  paths: texts,
+  defaults: z.looseObject({ model: z.string().nullable(), contextTokens: z.number().nullable() }).optional(),
+  count,
+  recent: detailed,
+  byAgent: z.array(z.looseObject({ agentId: text, path: text, count, recent: detailed })).optional(),
+});
 
 /** The answer of `status`. Each part may be missing in another version. */
 export const statusAnswer = z.looseObject({
   version: z.string().optional(),
   runtimeVersion: z.string().optional(),
+  ts: count,
+  pid: count,
   uptimeMs: count,
+  stateDir: text,
+  processMemory: memory.optional(),
+  eventLoop: eventLoop.optional(),
+  heartbeat: z
+    .looseObject({ defaultAgentId: z.string(), agents: z.array(heartbeat.extend({ agentId: z.string() })) })
+    .optional(),
   activeRuns: count,
+  /** Messages that wait for their turn. */
+  waiting: count,
   connections: count,
   sessions: sessions.optional(),
   ready: z.looseObject({ ok: z.boolean(), problems: texts }).optional(),
   model: model.optional(),
-  channels: z.array(z.looseObject({ channel: z.string(), accountId: z.string(), lifecycle: z.string() })).optional(),
+  channels: z.array(shownAccount.extend({ channel: z.string(), label: text, lifecycle: z.string() })).optional(),
+  channelSummary: texts,
   plugins: z.looseObject({ loaded: z.number(), problems: z.array(z.string()) }).optional(),
   config: z
-    .looseObject({ problems: z.array(z.looseObject({ message: z.string(), fix: z.string() })).optional() })
+    .looseObject({
+      path: text,
+      exists: flag,
+      problems: z.array(z.looseObject({ message: z.string(), fix: z.string() })).optional(),
+      warnings: texts,
+    })
     .optional(),
   journal: journal.optional(),
   stuck: z.array(z.looseObject({ session: keyField(), doing: z.string(), forMs: z.number() })).optional(),
@@ -51,16 +133,32 @@ export const statusAnswer = z.looseObject({
 });
 export type GatewayStatus = Answer<z.output<typeof statusAnswer>>;
 
+const listed = z.looseObject({ path: text, count: z.number(), recent });
+
 /** The answer of `health`. */
 export const healthAnswer = z.looseObject({
   ok: z.boolean(),
   problems: texts,
   agents: z
-    .array(z.looseObject({ agentId: z.string(), sessions: z.looseObject({ count: z.number(), recent }).optional() }))
+    .array(
+      z.looseObject({
+        agentId: z.string(),
+        name: text,
+        isDefault: flag,
+        heartbeat: heartbeat.optional(),
+        sessions: listed.optional(),
+      }),
+    )
     .optional(),
   durationMs: count,
   channelOrder: texts,
-  sessions: z.looseObject({ count: z.number(), recent }).optional(),
+  ts: count,
+  defaultAgentId: text,
+  channelLabels: z.record(z.string(), z.string()).optional(),
+  channels: z.record(z.string(), z.looseObject({ configured: z.boolean(), connected: z.boolean() })).optional(),
+  heartbeatSeconds: count,
+  configReload: z.looseObject({ hotReloadStatus: z.string() }).optional(),
+  sessions: listed.optional(),
   contextEngine: z
     .looseObject({
       id: z.string(),
@@ -71,9 +169,10 @@ export const healthAnswer = z.looseObject({
     .looseObject({
       loaded: z.array(z.string()),
       errors: z.array(z.looseObject({ id: z.string(), why: z.string().optional() })),
+      unavailable: texts,
     })
     .optional(),
-  eventLoop: z.looseObject({ degraded: z.boolean(), utilization: count }).optional(),
+  eventLoop: eventLoop.optional(),
 });
 export type GatewayHealth = Answer<z.output<typeof healthAnswer>>;
 
@@ -87,6 +186,13 @@ export const modelsAnswer = z.looseObject({
       contextWindow: z.number(),
       reasoning: z.boolean(),
       available: z.boolean().optional(),
+      input: z.array(z.string()).optional(),
+      alias: z.string().optional(),
+      /** `default`: the agent's own model. */
+      tags: texts,
+      thinkingLevels: z.array(z.looseObject({ id: z.string(), label: z.string() })).optional(),
+      thinkingDefault: z.string().optional(),
     }),
   ),
 });
+export type ShownModels = Answer<z.output<typeof modelsAnswer>>;

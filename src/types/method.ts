@@ -19,8 +19,8 @@ export interface Method<Params = unknown, Result = unknown> {
   /** Unknown keys are let through: clients of other versions send more. */
   readonly params: z.ZodType<Params>;
   /**
-   * Shape of the answer. The command line and the page derive theirs from it. Only the compiler compares it with what
-   * `run` returns: an answer may have more keys.
+   * Shape of the answer, with every key: the keys of sessions are translated by it, and the command line and the page
+   * derive their shapes from it. The gateway does not check its answers; `answers.test.ts` does.
    */
   readonly result: z.ZodType;
   /** The answer waits for a run, a platform or a person: the client gets events meanwhile. Otherwise the answer comes first. */

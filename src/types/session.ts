@@ -336,6 +336,12 @@ export interface TranscriptReading {
   fileOf(key: SessionKey): string | undefined;
 }
 
+/** A session whose row was removed. */
+export interface RemovedSession {
+  /** Path of the archived transcript; undefined when the session had no file. */
+  readonly archived: string | undefined;
+}
+
 /** All conversations of one state directory. */
 export interface Sessions extends SessionChanges, TranscriptReading {
   /** How many sessions there are. */
@@ -352,8 +358,8 @@ export interface Sessions extends SessionChanges, TranscriptReading {
   newest(of?: ChatFilter): Iterable<SessionRow>;
   /** Like `Session.update`, for a session that may be held by a run. Undefined when there is no row. */
   patch(key: SessionKey, patch: SessionPatch, options?: { now?: boolean }): Promise<Readonly<SessionEntry> | undefined>;
-  /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. False when there was none. */
-  remove(key: SessionKey): Promise<boolean>;
+  /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. Undefined when there was none. */
+  remove(key: SessionKey): Promise<RemovedSession | undefined>;
   /** Resolves when every change so far is durable. */
   flush(): Promise<void>;
   /** Writes pending changes, `sessions.json` too. */
@@ -404,28 +410,79 @@ export interface SessionWatcher {
   started(facts: ConversationFacts & { readonly resumedFrom?: string }): void;
 }
 
-const listedSession = z.looseObject({
-  key: keyField(),
+const text = z.string().optional();
+const flag = z.boolean().optional();
+const count = z.number().optional();
+
+/** Fields of a session's row that clients see in a list too. */
+const rowFields = z.looseObject({
   spawnedBy: keyField().optional(),
   parentSessionKey: keyField().optional(),
-  agentId: z.string().optional(),
-  sessionId: z.string().optional(),
-  updatedAt: z.number(),
-  inputTokens: z.number().optional(),
-  outputTokens: z.number().optional(),
-  totalTokens: z.number().optional(),
+  chatType: text,
+  label: text,
+  displayName: text,
+  category: text,
+  icon: text,
+  color: text,
+  thinkingLevel: text,
+  verboseLevel: text,
+  reasoningLevel: text,
+  responseUsage: text,
+  ttsAuto: text,
+  groupActivation: text,
+  sendPolicy: text,
+  queueMode: text,
+  queueDebounceMs: count,
+  queueCap: count,
+  queueDrop: text,
+  execHost: text,
+  execSecurity: text,
+  execAsk: text,
+  elevatedLevel: text,
+  pinnedAt: count,
+  markedUnreadAt: count,
+  inputTokens: count,
+  outputTokens: count,
+  totalTokens: count,
+  totalTokensFresh: flag,
   /** Tokens of the model's context window. */
   contextTokens: z.number().nullish(),
+  systemSent: flag,
+  abortedLastRun: flag,
+  channel: text,
+  subject: text,
+  groupId: text,
+  lastChannel: text,
+  lastTo: text,
+  lastAccountId: text,
+  lastThreadId: text,
+});
+
+const listedSession = rowFields.extend({
+  key: keyField(),
+  agentId: text,
+  sessionId: text,
+  updatedAt: z.number(),
+  /** `direct` or `group`. */
+  kind: text,
+  /** Kind of the key: `main`, `direct`, `group`, `subagent`, `cron` or `custom`. */
+  classification: text,
+  isMain: flag,
+  isBackground: flag,
   model: z.string().nullish(),
   modelProvider: z.string().nullish(),
-  thinkingLevel: z.string().optional(),
-  displayName: z.string().optional(),
-  subject: z.string().optional(),
-  label: z.string().optional(),
-  hasActiveRun: z.boolean().optional(),
+  /** `user`: a person chose the session's model. */
+  modelOverrideSource: z.string().nullish(),
+  status: text,
+  hasActiveRun: flag,
   activeRunIds: z.array(z.string()).optional(),
+  archived: flag,
+  pinned: flag,
+  unread: flag,
+  derivedTitle: text,
+  lastMessagePreview: text,
 });
-/** A session in a list, with the settings of its row and other facts that are not named here. */
+/** A session in a list. */
 export type ListedSession = Answer<z.output<typeof listedSession>>;
 
 /** A setting of a session. */
@@ -507,8 +564,18 @@ export const shownMessage = z.looseObject({
   isError: z.boolean().optional(),
   model: z.string().optional(),
   usage: z.unknown().optional(),
+  api: text,
+  provider: text,
+  /** Of an answer: its id at the provider. */
+  responseId: text,
   stopReason: z.string().optional(),
   errorMessage: z.string().optional(),
+  /** Of a tool's result, for programs. */
+  details: z.unknown().optional(),
+  /** Of a message that no person wrote: its origin. */
+  provenance: z.unknown().optional(),
+  /** Of a person's message: `<run>:user`. */
+  idempotencyKey: text,
   /** `seq` increases along the transcript. `sender`: who wrote it, if not the operator. */
   __openclaw: z
     .looseObject({ id: z.string(), seq: z.number(), runId: z.string().optional(), sender: z.string().optional() })
@@ -517,7 +584,38 @@ export const shownMessage = z.looseObject({
 export type ShownMessage = Answer<z.output<typeof shownMessage>>;
 
 const key = keyField();
-const entry = z.looseObject({ sessionId: z.string(), updatedAt: z.number(), spawnedBy: keyField().optional() });
+/** The whole row of a session; another program may have added fields. */
+export const shownEntry = rowFields.extend({
+  sessionId: z.string(),
+  updatedAt: z.number(),
+  sessionFile: text,
+  providerOverride: text,
+  modelOverride: text,
+  authProfileOverride: text,
+  authProfileOverrideSource: text,
+  archivedAt: count,
+  spawnDepth: count,
+  spawnedByPlugin: text,
+  spawnedCount: count,
+  archiveAt: count,
+  plan: z.unknown().optional(),
+  compactionCount: count,
+  lastHeartbeatText: text,
+  lastHeartbeatSentAt: count,
+  memoryFlushCompactionCount: count,
+  memoryFlushAt: count,
+  heardGuests: flag,
+  untrustedContent: z.unknown().optional(),
+  origin: z.looseObject({ provider: text, from: text }).optional(),
+});
+
+const defaults = z.looseObject({
+  modelProvider: z.string().nullable(),
+  model: z.string().nullable(),
+  contextTokens: z.number().nullish(),
+});
+
+const inputReceipt = z.looseObject({ runId: z.string(), state: z.string(), consumedByEventId: text });
 
 /** The answers of `sessions.*` and `chat.history`, but for those about usage, search and waiting messages. */
 export const sessionAnswers = {
@@ -525,7 +623,13 @@ export const sessionAnswers = {
     sessions: z.array(listedSession),
     nextOffset: z.int().nullish(),
     /** The model of a new session. */
-    defaults: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }).optional(),
+    defaults: defaults.optional(),
+    /** Path of `sessions.json`. */
+    path: text,
+    ts: count,
+    count,
+    totalCount: count,
+    hasMore: flag,
   }),
   describe: z.looseObject({
     key: keyField(),
@@ -535,14 +639,27 @@ export const sessionAnswers = {
   }),
   history: z.looseObject({
     sessionKey: keyField().optional(),
-    sessionInfo: z
-      .looseObject({ key: keyField(), spawnedBy: keyField().optional(), parentSessionKey: keyField().optional() })
-      .optional(),
+    sessionId: text,
+    /** The row of `sessions.list`; `updatedAt` is null before the first message. */
+    sessionInfo: listedSession.extend({ updatedAt: z.number().nullish() }).optional(),
     messages: z.array(shownMessage),
     hasMore: z.boolean().optional(),
+    offset: count,
+    nextOffset: count,
+    totalMessages: count,
+    /** The model of a new session. */
+    defaults: defaults.optional(),
+    thinkingLevel: text,
+    verboseLevel: text,
+    inFlightRun: z.looseObject({ runId: z.string(), text: z.string() }).optional(),
+    pendingInputs: z.looseObject({ items: z.array(z.unknown()), total: z.number() }).optional(),
+    /** Whether the messages of the runs that the client named are in the transcript. */
+    inputReceipts: z.array(inputReceipt).optional(),
+    inputConsumptions: z.array(inputReceipt).optional(),
   }),
-  reset: z.looseObject({ ok: z.boolean(), key, entry }),
-  delete: z.looseObject({ ok: z.boolean(), key, deleted: z.boolean() }),
+  reset: z.looseObject({ ok: z.boolean(), key, entry: shownEntry }),
+  /** `archived`: paths of the transcripts that were kept under another name. */
+  delete: z.looseObject({ ok: z.boolean(), key, deleted: z.boolean(), archived: z.array(z.string()) }),
   compact: z.looseObject({
     ok: z.boolean(),
     key,
@@ -554,8 +671,10 @@ export const sessionAnswers = {
   }),
   patch: z.looseObject({
     ok: z.boolean(),
+    /** Path of `sessions.json`. */
+    path: text,
     key,
-    entry,
+    entry: shownEntry,
     /** The session's own model. */
     resolved: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }),
   }),

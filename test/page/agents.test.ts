@@ -4,7 +4,7 @@ import { readAgents } from "../../extensions/webchat/page/model/agents.ts";
 import { agentTitle, initialState, reduce } from "../../extensions/webchat/page/model/state.ts";
 
 test("agents are read with their names and signs, the default one first", () => {
-  const more = { workspace: "/w", model: {}, thinkingDefault: "off" };
+  const more = { workspace: "/w", model: {}, thinkingDefault: "off", thinkingLevels: [], thinkingOptions: [] };
   const agents = [
     { ...more, id: "owl", name: "Night Owl", identity: { emoji: "🦉" } },
     { ...more, id: "fox", identity: { name: "Fox\u202e\n" } },

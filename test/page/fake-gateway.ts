@@ -187,7 +187,7 @@ export class FakeGateway {
           model: { provider: "demo", id: "echo-agent", demo: true },
         };
       case "sessions.delete":
-        return { ok: true, key: params["key"], deleted: true };
+        return { ok: true, key: params["key"], deleted: true, archived: [] };
       case "exec.approval.resolve":
         return { ok: true, ...params };
       case "chat.abort":

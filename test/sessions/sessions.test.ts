@@ -176,8 +176,8 @@ describe("a session", () => {
     const session = await sessions.acquire(KEY);
     await session.append(say("a"), { durable: true });
     session.release();
-    expect(await sessions.remove(KEY)).toBe(true);
-    expect(await sessions.remove(KEY)).toBe(false);
+    expect(await sessions.remove(KEY)).toEqual({ archived: expect.stringContaining(".jsonl.deleted.") });
+    expect(await sessions.remove(KEY)).toBeUndefined();
     expect(await files()).toEqual([`${session.id}.jsonl.deleted.2026-11-21T00-00-00.000Z`]);
     expect(await readStore()).toEqual({});
     expect((await sessions.acquire(KEY)).isNew).toBe(true);

@@ -93,7 +93,7 @@ describe.concurrent("a plugin of the field", () => {
     await until(async () => JSON.stringify(await call(gateway, "notebook.calls")).includes("afterTurn"));
     expect(await call(gateway, "notebook.calls")).toEqual({ calls: ["service starts", "assemble", "afterTurn"] });
     const action = { pluginId: "notebook", actionId: "count", payload: { of: 3 } };
-    expect(await call(gateway, "plugins.sessionAction", action)).toEqual({ result: { counted: 3 } });
+    expect(await call(gateway, "plugins.sessionAction", action)).toEqual({ ok: true, result: { counted: 3 } });
     const page = (path: string, headers = {}) => fetch(`http://127.0.0.1:${gateway.port}${path}`, { headers });
     expect(await (await page("/notebook")).text()).toBe("open page");
     expect((await page("/notebook/private/x")).status).toBe(401);

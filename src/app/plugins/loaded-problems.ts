@@ -10,6 +10,9 @@ const plugin = z.looseObject({
   id: z.string(),
   state: z.string(),
   root: z.string().optional(),
+  /** Kind of the place where it was found. */
+  origin: z.string().optional(),
+  code: z.string().optional(),
   why: z.string().optional(),
   fix: z.string().optional(),
   version: z.string().optional(),

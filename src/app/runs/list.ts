@@ -11,6 +11,7 @@ import type { RunSource } from "../../store/journal/read-only.ts";
 const run = z.looseObject({
   runId: z.string(),
   sessionKey: keyField(),
+  agentId: z.string().optional(),
   at: z.number(),
   result: z.string(),
   receipt: receiptShape,
@@ -19,19 +20,23 @@ export type RunLine = Answer<z.output<typeof run>>;
 
 /** A message of a run, without its text. */
 const messageIn = inboxLine
-  .pick({ id: true, channel: true, chat: true, messageId: true, state: true, outcome: true })
-  .extend({ sender: z.string() });
+  .pick({ id: true, channel: true, account: true, chat: true, thread: true, messageId: true, state: true })
+  .extend({ ...inboxLine.pick({ attempts: true, outcome: true }).shape, sender: z.string() });
 
 /** A chunk of the answer to a run, without its text. */
 const chunkOut = outboxLine.pick({
   id: true,
+  replyKey: true,
+  part: true,
   channel: true,
+  account: true,
   chat: true,
   kind: true,
   state: true,
   attempts: true,
   messageId: true,
   error: true,
+  isRepeat: true,
 });
 
 /** The answers of `runs.*`. */

@@ -120,7 +120,7 @@ export class SubagentRuns implements Subagents {
     const key = this.#keyOf(session.sessionKey);
     if (!sessions.peek(key)) return false;
     if (!this.owns(session)) throw notOwned(key);
-    return this.#ports.afterRuns(key, () => sessions.remove(key));
+    return (await this.#ports.afterRuns(key, () => sessions.remove(key))) !== undefined;
   }
 
   #keyOf(text: string): SessionKey {

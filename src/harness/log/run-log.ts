@@ -93,7 +93,10 @@ export class RunLog implements RunStream {
       if (body.ok) this.account.compactions += 1;
     }
     this.account.note(body);
-    if (body.type === "attempt_start") this.account.began(body, Date.now());
+    if (body.type === "attempt_start") {
+      const { type: _type, ...facts } = body;
+      this.account.began(facts, Date.now());
+    }
     if (body.type === "prompt") this.account.prompt = body.record;
   }
 

@@ -5,7 +5,7 @@ import { agentId, runId, sessionKey, type AgentId, type SessionKey } from "../..
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
-import type { SessionPatch } from "../../types/session.ts";
+import { type SessionPatch, shownEntry, shownMessage } from "../../types/session.ts";
 import { defined } from "../../utils/defined.ts";
 import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
@@ -60,12 +60,6 @@ const createParams = z.looseObject({
 });
 type CreateParams = z.output<typeof createParams>;
 
-const entry = z.looseObject({
-  sessionId: z.string(),
-  spawnedBy: keyField().optional(),
-  parentSessionKey: keyField().optional(),
-});
-
 const createMethod = (ports: Ports, hub: Hub): Method =>
   defineMethod({
     name: "sessions.create",
@@ -76,9 +70,12 @@ const createMethod = (ports: Ports, hub: Hub): Method =>
       ok: z.boolean(),
       key: keyField(),
       sessionId: z.string(),
-      entry,
+      entry: shownEntry,
+      /** The model that answers in it. */
+      resolved: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }),
       runStarted: z.boolean(),
       runId: z.string().optional(),
+      status: z.string().optional(),
     }),
     run: (params, caller) => {
       checkCommand(params.message ?? params.task ?? "", caller.scopes);
@@ -248,7 +245,7 @@ const findMethods = (ports: Ports): readonly Method[] => [
       agentId: z.string().min(1).optional(),
       limit: z.int().min(1).max(1000).default(200),
     }),
-    result: z.looseObject({ messages: z.array(z.looseObject({ role: z.string() })) }),
+    result: z.looseObject({ messages: z.array(shownMessage) }),
     run: async (params) => {
       requireAgent(params, params.key, ports);
       const { messages } = await lastMessages(params.key, { limit: params.limit }, ports);

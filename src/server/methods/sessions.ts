@@ -49,9 +49,10 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       result: sessionAnswers.delete,
       run: async ({ key }) => {
         await ports.chat.abort(key);
-        const deleted = await ports.sessions.remove(key);
-        if (deleted) hub.announceSession(key, "delete", ports.clock.now());
-        return { ok: true, key, deleted };
+        const removed = await ports.sessions.remove(key);
+        if (removed) hub.announceSession(key, "delete", ports.clock.now());
+        const { archived } = removed ?? {};
+        return { ok: true, key, deleted: removed !== undefined, archived: archived === undefined ? [] : [archived] };
       },
     }),
     defineMethod({

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
+import { commandsAnswer } from "../../types/answers/chat.ts";
+import { modelsAnswer } from "../../types/gateway-status.ts";
 import { sessionAnswers } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
 import { historyParams, chatHistory } from "./history.ts";
@@ -10,7 +12,6 @@ import { showSession, entryText, rowTexts } from "./session-row.ts";
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
 
 const ofSession = z.looseObject({ sessionKey: keyParam(), agentId: z.string().min(1).optional() });
-const named = z.looseObject({ name: z.string() });
 
 /** Methods that a client calls when it opens a chat. */
 export const startupMethods = (ports: Ports): readonly Method[] => [
@@ -25,7 +26,14 @@ export const startupMethods = (ports: Ports): readonly Method[] => [
     name: "chat.metadata",
     scope: "operator.read",
     params: z.looseObject({ sessionKey: keyParam().optional(), agentId: z.string().min(1).optional() }),
-    result: z.looseObject({ models: z.array(named), commands: z.array(named), swarmEnabled: z.boolean() }),
+    result: z.looseObject({
+      ...modelsAnswer.shape,
+      ...commandsAnswer.shape,
+      swarmEnabled: z.boolean(),
+      accountSelection: z.looseObject({ kind: z.string(), label: z.string() }),
+      /** With a session. */
+      runtimeSelectionLocked: z.boolean().optional(),
+    }),
     run: async ({ sessionKey: key, agentId }) => {
       if (key !== undefined) requireAgent({ agentId }, key, ports);
       return {
@@ -40,7 +48,16 @@ export const startupMethods = (ports: Ports): readonly Method[] => [
     name: "controlUi.sessionPreview",
     scope: "operator.read",
     params: ofSession,
-    result: z.looseObject({ status: z.enum(["ok", "missing"]), sessionKey: keyField() }),
+    result: z.looseObject({
+      status: z.enum(["ok", "missing"]),
+      sessionKey: keyField(),
+      agentId: z.string().optional(),
+      kind: z.string().optional(),
+      updatedAt: z.number().optional(),
+      archived: z.boolean().optional(),
+      derivedTitle: z.string().optional(),
+      lastMessagePreview: z.string().optional(),
+    }),
     run: async ({ sessionKey: key }) => {
       const entry = ports.sessions.peek(key);
       if (!entry) return { status: "missing" as const, sessionKey: key };
@@ -60,24 +77,40 @@ const branchesMethod = (ports: Ports): Method =>
     name: "sessions.branches.list",
     scope: "operator.read",
     params: ofSession,
-    result: z.looseObject({ branches: z.array(z.looseObject({ leafEntryId: z.string(), active: z.boolean() })) }),
+    result: z.looseObject({
+      branches: z.array(
+        z.looseObject({
+          leafEntryId: z.string(),
+          headline: z.string(),
+          /** Of the newest 5,000 entries. */
+          messageCount: z.number(),
+          /** ISO 8601. */
+          updatedAt: z.string(),
+          active: z.boolean(),
+        }),
+      ),
+    }),
     run: async ({ sessionKey: key }) => {
       if (!ports.sessions.peek(key)) return { branches: [] };
-      const { entries } = await ports.sessions.history(key, SEARCHED);
+      const { entries } = await ports.sessions.history(key, COUNTED);
       const leaf = entries.at(-1);
       if (!leaf) return { branches: [] };
       const headline =
         entries
+          .slice(-SEARCHED)
           .toReversed()
           .map(entryText)
           .find((text) => text !== "") ?? "";
-      const about = { headline: headline.slice(0, 200), updatedAt: leaf.timestamp, active: true };
+      const messageCount = entries.filter(({ type }) => type === "message").length;
+      const about = { headline: headline.slice(0, 200), messageCount, updatedAt: leaf.timestamp, active: true };
       return { branches: [{ leafEntryId: leaf.id, ...about }] };
     },
   });
 
 /** Entries in which the last text of a branch is searched. */
 const SEARCHED = 20;
+/** Newest entries of a branch that are counted. */
+const COUNTED = 5000;
 
 /** Methods about people who share a chat: here one operator reads and writes it, and nobody else. */
 const alone: readonly Method[] = [
@@ -120,7 +153,13 @@ const alone: readonly Method[] = [
     name: "session.members.list",
     scope: "operator.read",
     params: z.looseObject({ sessionKey: keyParam() }),
-    result: z.looseObject({ sessionKey: keyField(), members: z.array(z.unknown()) }),
+    result: z.looseObject({
+      sessionKey: keyField(),
+      members: z.array(z.unknown()),
+      identities: z.array(z.unknown()),
+      role: z.string(),
+      allowedVisibilities: z.array(z.string()),
+    }),
     run: async ({ sessionKey }) => ({
       sessionKey,
       members: [],
@@ -133,7 +172,7 @@ const alone: readonly Method[] = [
     name: "session.suggestions.list",
     scope: "operator.read",
     params: z.looseObject({ sessionKey: keyParam() }),
-    result: z.looseObject({ suggestions: z.array(z.unknown()) }),
+    result: z.looseObject({ role: z.string(), suggestions: z.array(z.unknown()) }),
     run: async () => ({ role: "admin", suggestions: [] }),
   }),
   defineMethod({

@@ -16,7 +16,7 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
   return [
     readMethod("health", healthAnswer, () => health(ports, parts)),
     readMethod("status", statusAnswer, () => status(ports, parts)),
-    readMethod("system-presence", z.array(z.looseObject({ ts: z.number() })), async () => parts.presence.list()),
+    readMethod("system-presence", z.array(present), async () => parts.presence.list()),
     defineMethod({
       name: "logs.tail",
       scope: "operator.read",
@@ -30,6 +30,21 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
     }),
   ];
 }
+
+const present = z.looseObject({
+  host: z.string().optional(),
+  ip: z.string().optional(),
+  version: z.string(),
+  platform: z.string(),
+  mode: z.string(),
+  reason: z.string(),
+  text: z.string(),
+  ts: z.number(),
+  onlineSince: z.number(),
+  roles: z.array(z.string()).optional(),
+  scopes: z.array(z.string()).optional(),
+  instanceId: z.string().optional(),
+});
 
 function readMethod<T>(name: string, result: z.ZodType<unknown, T>, run: () => Promise<Answer<T>>): Method {
   return defineMethod({ name, scope: "operator.read", params: anything, result, run });

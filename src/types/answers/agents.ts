@@ -14,6 +14,8 @@ const listed = z.looseObject({
   /** Models as `provider/model`. */
   model: z.looseObject({ primary: text, fallbacks: z.array(z.string()).exactOptional() }),
   thinkingDefault: z.string(),
+  thinkingLevels: z.array(z.looseObject({ id: z.string(), label: z.string() })),
+  thinkingOptions: z.array(z.string()),
 });
 
 const avatar = z.looseObject({
@@ -57,6 +59,8 @@ export const agentsAnswers = {
   update: z.looseObject({ ok, agentId }),
   /** The results for the agent's folders. */
   delete: z.looseObject({
+    ok,
+    agentId,
     removedBindings: z.number(),
     /** `method`: `trash`, or `missing` for a folder that was not there. */
     removed: z.array(z.looseObject({ path: z.string(), method: z.string() })).default([]),

@@ -14,7 +14,13 @@ export const shownApproval = z.looseObject({
     /** Unset for the question of a client. */
     runId: z.string().optional(),
     sessionKey: keyField().optional(),
+    agentId: z.string().optional(),
     cwd: z.string().optional(),
+    /** Place of the command: `gateway` or `sandbox`. */
+    host: z.string().optional(),
+    ask: z.string().optional(),
+    /** Who asks if not the rules of commands, such as `plugin`. */
+    askedBy: z.string().optional(),
     reason: z.string().optional(),
     /** For whom the command runs. */
     principal: z.looseObject({ kind: z.string(), id: z.string(), name: z.string().optional() }).optional(),
@@ -22,6 +28,7 @@ export const shownApproval = z.looseObject({
     variables: z.array(z.string()).default([]),
     allowedDecisions: z.array(z.string()).default([...PERSONS_ANSWERS]),
   }),
+  createdAtMs: z.number().optional(),
   expiresAtMs: z.number().optional(),
 });
 

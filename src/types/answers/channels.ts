@@ -2,15 +2,20 @@ import { z } from "zod";
 import type { Answer } from "../method.ts";
 
 /** An account, as clients see it. Times are epoch milliseconds; null means never. */
-const account = z.looseObject({
+export const shownAccount = z.looseObject({
   accountId: z.string(),
   enabled: z.boolean().optional(),
+  configured: z.boolean().optional(),
   running: z.boolean().optional(),
   connected: z.boolean().optional(),
   lifecycle: z.string().optional(),
+  lifecycleSince: z.number().nullish(),
   retryAt: z.number().nullish(),
   silentMs: z.number().nullish(),
   lastInboundAt: z.number().nullish(),
+  lastOutboundAt: z.number().nullish(),
+  lastTransportActivityAt: z.number().nullish(),
+  reconnectAttempts: z.number().optional(),
   activity: z.string().optional(),
   lastError: z.string().nullish(),
   fix: z.string().nullish(),
@@ -18,7 +23,7 @@ const account = z.looseObject({
   unasked: z.looseObject({ from: z.number(), until: z.number() }).optional(),
   self: z.looseObject({ id: z.string(), name: z.string() }).optional(),
 });
-export type ShownAccount = Answer<z.output<typeof account>>;
+export type ShownAccount = Answer<z.output<typeof shownAccount>>;
 
 const capabilities = z.looseObject({
   channel: z.string(),
@@ -99,6 +104,7 @@ const logout = z.looseObject({
   channel: z.string(),
   accountId: z.string(),
   cleared: z.boolean(),
+  loggedOut: z.boolean().optional(),
   holder: z.string().optional(),
   fix: z.string().optional(),
 });
@@ -117,7 +123,22 @@ export const channelAnswers = {
   status: z.looseObject({
     channelOrder: z.array(z.string()).optional(),
     channelLabels: z.record(z.string(), z.string()).optional(),
-    channelAccounts: z.record(z.string(), z.array(account)).optional(),
+    ts: z.number().optional(),
+    /** Each channel as a whole. */
+    channels: z
+      .record(
+        z.string(),
+        z.looseObject({
+          configured: z.boolean(),
+          running: z.boolean(),
+          connected: z.boolean(),
+          lastError: z.string().nullable(),
+          fix: z.string().nullable(),
+        }),
+      )
+      .optional(),
+    channelDefaultAccountId: z.record(z.string(), z.string()).optional(),
+    channelAccounts: z.record(z.string(), z.array(shownAccount)).optional(),
   }),
   capabilities: z.looseObject({ channels: z.array(capabilities) }),
   probe: z.looseObject({ accounts: z.array(probed) }),
@@ -135,7 +156,12 @@ export const sendAnswer = z.looseObject({
   accountId: z.string(),
   chatId: z.string(),
   chatKind: z.string(),
+  runId: z.string().optional(),
   messageId: z.string().optional(),
+  /** One for each chunk. */
+  messageIds: z.array(z.string()).optional(),
+  /** How many chunks it has. */
+  blocks: z.number().optional(),
   reason: z.string().optional(),
   /** Why the account is not connected, and the fix. */
   problem: z.string().optional(),

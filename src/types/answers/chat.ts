@@ -14,8 +14,39 @@ export type Sent = Answer<z.output<typeof chatAnswers.send>>;
 
 /** The answers of `agent` and `agent.wait`. */
 export const agentAnswers = {
-  start: z.looseObject({ runId: z.string(), sessionKey: keyField().optional() }),
-  wait: z.looseObject({ status: z.string(), text: z.string().optional(), error: z.string().optional() }),
+  start: z.looseObject({
+    runId: z.string(),
+    /** `accepted` first; `ok` in the second answer. */
+    status: z.string(),
+    acceptedAt: z.number().optional(),
+    sessionKey: keyField().optional(),
+    /** Of the second answer: `completed` or `aborted`. */
+    summary: z.string().optional(),
+    result: z
+      .looseObject({
+        payloads: z.array(z.looseObject({ text: z.string(), mediaUrl: z.null() })),
+        meta: z.looseObject({
+          durationMs: z.number(),
+          aborted: z.boolean(),
+          agentMeta: z.looseObject({
+            sessionId: z.string().optional(),
+            provider: z.string(),
+            model: z.string(),
+            usage: z.unknown(),
+          }),
+        }),
+      })
+      .optional(),
+  }),
+  wait: z.looseObject({
+    runId: z.string().optional(),
+    status: z.string(),
+    startedAt: z.number().optional(),
+    endedAt: z.number().optional(),
+    stopReason: z.string().optional(),
+    text: z.string().optional(),
+    error: z.string().optional(),
+  }),
 };
 
 /** The answer of `commands.list`. */
@@ -30,9 +61,18 @@ export const commandsAnswer = z.looseObject({
       category: z.string().optional(),
       source: openText<"native" | "skill" | "plugin">(),
       acceptsArgs: z.boolean(),
+      scope: z.string().optional(),
       args: z
-        .array(z.looseObject({ name: z.string(), choices: z.array(z.looseObject({ value: z.string() })) }))
+        .array(
+          z.looseObject({
+            name: z.string(),
+            description: z.string().optional(),
+            type: z.string().optional(),
+            choices: z.array(z.looseObject({ value: z.string(), label: z.string().optional() })),
+          }),
+        )
         .optional(),
     }),
   ),
 });
+export type ShownCommands = Answer<z.output<typeof commandsAnswer>>;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { keyField } from "../key-field.ts";
 import { type Answer, openText } from "../method.ts";
+import { receiptShape } from "../run/run.ts";
 
 /** A row of the inbox. Times are epoch milliseconds. */
 export const inboxLine = z.looseObject({
@@ -8,16 +9,28 @@ export const inboxLine = z.looseObject({
   channel: z.string(),
   account: z.string(),
   chat: z.string(),
+  chatKind: z.string().optional(),
+  thread: z.string().optional(),
   messageId: z.string(),
   sender: z.looseObject({ id: z.string(), name: z.string().optional() }),
   text: z.string(),
   files: z.number(),
   state: z.string(),
+  /** When its sender wrote it, as the platform says. */
+  writtenAt: z.number().optional(),
   receivedAt: z.number(),
   acceptedAt: z.number().optional(),
+  claimedAt: z.number().optional(),
   doneAt: z.number().optional(),
+  /** How many processes have begun it, and when. */
+  attempts: z.number().optional(),
+  starts: z.array(z.number()).optional(),
+  /** Set for a message of the platform that no person wrote. */
+  event: z.unknown().optional(),
   sessionKey: keyField().optional(),
+  agentId: z.string().optional(),
   runId: z.string().optional(),
+  turnId: z.string().optional(),
   refused: z.string().optional(),
   againOf: z.number().optional(),
   isUnsent: z.boolean().optional(),
@@ -34,6 +47,10 @@ export const outboxLine = z.looseObject({
   channel: z.string(),
   account: z.string(),
   chat: z.string(),
+  thread: z.string().optional(),
+  /** Names of the reply and of the chunk, the same after a restart. */
+  replyKey: z.string().optional(),
+  sendKey: z.string().optional(),
   kind: z.string(),
   files: z.number().optional(),
   text: z.string(),
@@ -41,9 +58,16 @@ export const outboxLine = z.looseObject({
   attempts: z.number(),
   createdAt: z.number(),
   sentAt: z.number().optional(),
+  retriedAt: z.number().optional(),
   messageId: z.string().optional(),
+  /** The preview that the chunk replaces. */
+  editOf: z.string().optional(),
+  /** The message that the chunk answers on the platform. */
+  answers: z.string().optional(),
+  silent: z.boolean().optional(),
   error: z.string().optional(),
   isRepeat: z.boolean().optional(),
+  gap: z.unknown().optional(),
   runId: z.string().optional(),
   sessionKey: keyField().optional(),
 });
@@ -59,7 +83,25 @@ const storyStep = z.looseObject({
 });
 export type StoryStep = Answer<z.output<typeof storyStep>>;
 
-const story = z.looseObject({ row: inboxLine.optional(), seen: z.number().optional(), steps: z.array(storyStep) });
+/** A run of a message, without its prompt. */
+const runOfStory = z.looseObject({
+  runId: z.string(),
+  sessionKey: keyField(),
+  agentId: z.string().optional(),
+  at: z.number(),
+  result: z.string(),
+  receipt: receiptShape.partial(),
+});
+
+const story = z.looseObject({
+  row: inboxLine.optional(),
+  seen: z.number().optional(),
+  run: runOfStory.optional(),
+  /** Rows of the other messages of its turn. */
+  turn: z.array(z.number()).optional(),
+  replies: z.array(outboxLine).optional(),
+  steps: z.array(storyStep),
+});
 
 /** A description of the action, and the row that it changed. */
 const done = z.looseObject({ id: z.number(), did: z.string() });

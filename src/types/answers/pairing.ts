@@ -27,5 +27,5 @@ export type Notified = Answer<z.output<typeof notified>>;
 /** The answers of `pairing.*`. A gateway of an older version has no `turnedAway`. */
 export const pairingAnswers = {
   list: z.looseObject({ requests: z.array(pairingRequest), turnedAway: z.array(turnedAway).default([]) }),
-  approve: z.looseObject({ request: paired, notified: notified.optional() }),
+  approve: z.looseObject({ ok: z.boolean().optional(), request: paired, notified: notified.optional() }),
 };

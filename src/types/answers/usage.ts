@@ -67,6 +67,18 @@ const messageCounts = z.looseObject({
 });
 export type MessageCounts = Answer<z.output<typeof messageCounts>>;
 
+const countsOfDay = messageCounts.extend({ date: z.string() });
+
+/** Milliseconds that answers took. */
+const latency = z.looseObject({
+  count: z.number(),
+  avgMs: z.number(),
+  minMs: z.number(),
+  maxMs: z.number(),
+  p95Ms: z.number(),
+});
+const latencyOfDays = z.array(latency.extend({ date: z.string() }));
+
 const toolUsage = z.looseObject({
   totalCalls: z.number(),
   uniqueTools: z.number(),
@@ -115,10 +127,30 @@ export const usageAnswers = {
       z.looseObject({
         key: keyField(),
         sessionFamilyKey: keyField().optional(),
+        /** `instance`, or `family` with its subagents. */
+        scope: z.string(),
         agentId: z.string(),
         sessionId: z.string().optional(),
         updatedAt: updatedAt.optional(),
-        usage: figures.loose(),
+        chatType: z.string(),
+        label: z.string().optional(),
+        channel: z.string().optional(),
+        /** The session's own model. */
+        modelProvider: z.string().optional(),
+        model: z.string().optional(),
+        usage: figures.extend({
+          sessionId: z.string().optional(),
+          messageCounts,
+          toolUsage,
+          dailyBreakdown: z.array(z.looseObject({ date: z.string(), ...amount })),
+          dailyMessageCounts: z.array(countsOfDay),
+          dailyLatency: latencyOfDays,
+          activityDates: z.array(z.string()),
+          firstActivity: z.number().optional(),
+          lastActivity: z.number().optional(),
+          durationMs: z.number().optional(),
+          latency: latency.optional(),
+        }),
       }),
     ),
     totals: figures,
@@ -129,17 +161,40 @@ export const usageAnswers = {
       byChannel: z.array(z.looseObject({ channel: z.string(), totals: figures })),
       costDaily: daily,
       modelDaily: z.array(z.looseObject({ ...model, date: z.string(), ...amount, count: z.number() })),
-      daily: z.array(z.looseObject({ date: z.string(), ...amount })),
+      daily: z.array(
+        z.looseObject({
+          date: z.string(),
+          ...amount,
+          messages: z.number(),
+          toolCalls: z.number(),
+          errors: z.number(),
+        }),
+      ),
       sessionCount: z.number(),
+      longestSessionDurationMs: z.number(),
       messages: messageCounts,
       tools: toolUsage,
+      /** Empty: the gateway does not record who began a session. */
+      byCreator: z.array(z.unknown()),
+      latency: latency.optional(),
+      dailyLatency: latencyOfDays,
     }),
     creatorOptions: z.array(z.looseObject({ key: z.string() })),
   }),
   timeseries: z.looseObject({
     sessionId: z.string().optional(),
     points: z.array(
-      z.looseObject({ timestamp: z.number(), totalTokens: z.number(), cost: z.number(), cumulativeTokens: z.number() }),
+      z.looseObject({
+        timestamp: z.number(),
+        input: z.number(),
+        output: z.number(),
+        cacheRead: z.number(),
+        cacheWrite: z.number(),
+        totalTokens: z.number(),
+        cost: z.number(),
+        cumulativeTokens: z.number(),
+        cumulativeCost: z.number(),
+      }),
     ),
   }),
   logs: z.looseObject({

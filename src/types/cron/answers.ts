@@ -51,7 +51,15 @@ const preview = z.looseObject({
   /** As `CronPlace`. */
   place: z.looseObject({
     sessionKey: keyField(),
-    to: z.looseObject({ channel: z.string(), chat: z.looseObject({ id: z.string() }) }).optional(),
+    to: z
+      .looseObject({
+        channel: z.string(),
+        account: z.string(),
+        chat: z.looseObject({ kind: z.string(), id: z.string() }),
+        thread: z.string().optional(),
+      })
+      .optional(),
+    tell: keyField().optional(),
     problem: z.string().optional(),
   }),
 });
@@ -76,8 +84,14 @@ export const cronAnswers = {
   }),
   runs: z.looseObject({ entries: z.array(run), ...page, nextOffset }),
   remove: z.looseObject({ ok: z.boolean(), removed: z.boolean() }),
-  /** `reason`: why no run was begun. */
-  run: z.looseObject({ ok: z.boolean(), runId: z.string().optional(), reason: z.string().optional() }),
+  run: z.looseObject({
+    ok: z.boolean(),
+    enqueued: z.boolean().optional(),
+    runId: z.string().optional(),
+    /** False when no run was begun; `reason` says why. */
+    ran: z.boolean().optional(),
+    reason: z.string().optional(),
+  }),
   import: z.looseObject({
     added: z.number(),
     known: z.number(),

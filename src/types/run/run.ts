@@ -108,7 +108,11 @@ const modelRef = z.looseObject({ provider: z.string(), id: z.string() });
 
 /** A model call chain of a run: a candidate with a key, and how the chain ended. */
 const attempt = z.looseObject({
+  /** Position of the attempt in its run, from 1 on. */
+  number: z.number().optional(),
   model: modelRef,
+  /** Tokens of the model's context window. */
+  window: z.number().optional(),
   /** Id of the key's `AuthProfile`. */
   profile: z.string().optional(),
   thinking: openText<ThinkLevel>(),
@@ -212,6 +216,19 @@ const shownPromptRecord = z.looseObject({
   estimatedTokens: z.number(),
   /** Where the model's window went. */
   budget: tokenBudget.optional(),
+  system: z.string().optional(),
+  firstEntryId: z.string().optional(),
+  lastEntryId: z.string().optional(),
+  hasSummary: z.boolean().optional(),
+  api: z.string().optional(),
+  input: z.array(z.string()).optional(),
+  images: z.boolean().optional(),
+  earlierImages: z.boolean().optional(),
+  strict: z.boolean().optional(),
+  fit: z.unknown().optional(),
+  earlierTurns: z.number().optional(),
+  cuts: z.record(z.string(), z.string()).optional(),
+  engineMessages: z.string().optional(),
 });
 
 /** The record by which a prompt can be shown again: texts by their hash in the journal, the conversation by its entries. */

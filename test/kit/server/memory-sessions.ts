@@ -85,7 +85,7 @@ export class MemorySessions implements Sessions {
   }
 
   async remove(key: SessionKey) {
-    return this.#kept.delete(key);
+    return this.#kept.delete(key) ? { archived: undefined } : undefined;
   }
 
   async history(key: SessionKey, limit: number) {

@@ -22,7 +22,7 @@ type PlacedAnswer = Answer<z.output<typeof placedAnswer>>;
 export const policyAnswer = z.looseObject({
   agentId: z.string(),
   sessionKey: keyField(),
-  sandbox: z.looseObject({ files: z.boolean() }),
+  sandbox: z.looseObject({ files: z.boolean(), commands: z.boolean() }),
   withoutModel: z.boolean(),
   leftOut: z.array(z.string()),
   tools: z.array(z.looseObject({ tool: z.string(), allowed: z.boolean(), trace: z.array(placedAnswer) })),

@@ -11,6 +11,16 @@ import { knownAgent } from "./agent-read-methods.ts";
 const agentId = z.string().min(1).max(200);
 const path = z.string().max(4096);
 
+const entry = z.looseObject({
+  path: z.string(),
+  name: z.string(),
+  /** `file` or `directory`. */
+  kind: z.string(),
+  /** Bytes of a file. */
+  size: z.number().optional(),
+  updatedAtMs: z.number().optional(),
+});
+
 const MOST_TEXT_BYTES = 256 * 1024;
 const MOST_IMAGE_BYTES = 4 * 1024 * 1024;
 const MOST_ENTRIES = 1000;
@@ -38,7 +48,7 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
       agentId: z.string(),
       path: z.string(),
       parentPath: z.string().optional(),
-      entries: z.array(z.looseObject({})),
+      entries: z.array(entry),
       totalEntries: z.number(),
       offset: z.number(),
     }),
@@ -61,7 +71,15 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
     name: "agents.workspace.get",
     scope: "operator.read",
     params: z.looseObject({ agentId, path: path.min(1) }),
-    result: z.looseObject({ agentId: z.string(), file: z.looseObject({}) }),
+    result: z.looseObject({
+      agentId: z.string(),
+      file: entry.omit({ kind: true }).required().extend({
+        mimeType: z.string(),
+        /** `utf8` or `base64`. */
+        encoding: z.string(),
+        content: z.string(),
+      }),
+    }),
     run: async ({ agentId: id, path: asked }) => {
       const { workspace } = knownAgent(live, id);
       return { agentId: id, file: await readPlace(await placeIn(workspace, asked)) };

@@ -14,6 +14,20 @@ import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Live } from "../../live.ts";
 import type { Parts } from "../parts/parts.ts";
 
+const hint = z.looseObject({
+  label: z.string().optional(),
+  help: z.string().optional(),
+  order: z.number().optional(),
+  advanced: z.boolean().optional(),
+  sensitive: z.boolean().optional(),
+});
+/** The hint of a key, and whether a change of the key waits for a restart. */
+const facts = z.looseObject({
+  reloadKind: z.enum(["restart", "hot"]),
+  hint: hint.optional(),
+  hintPath: z.string().optional(),
+});
+
 /** The protocol's methods that read the config and its schema. Secrets are the protocol's placeholder. */
 export function configMethods(parts: Parts): readonly Method[] {
   return [
@@ -28,7 +42,12 @@ export function configMethods(parts: Parts): readonly Method[] {
       name: "config.schema",
       scope: "operator.read",
       params: z.looseObject({}),
-      result: z.looseObject({ version: z.string(), generatedAt: z.string() }),
+      result: z.looseObject({
+        schema: z.unknown(),
+        uiHints: z.record(z.string(), hint),
+        version: z.string(),
+        generatedAt: z.string(),
+      }),
       run: async () => ({
         ...(await schemaOf(parts.live)),
         version: parts.version,
@@ -39,9 +58,18 @@ export function configMethods(parts: Parts): readonly Method[] {
       name: "config.schema.lookup",
       scope: "operator.read",
       params: z.looseObject({ path: z.string().min(1).max(1024) }),
-      result: z.looseObject({
+      result: facts.extend({
         path: z.string(),
-        children: z.array(z.looseObject({ key: z.string(), path: z.string() })),
+        schema: z.unknown(),
+        children: z.array(
+          facts.extend({
+            key: z.string(),
+            path: z.string(),
+            type: z.union([z.string(), z.array(z.string())]).optional(),
+            required: z.boolean(),
+            hasChildren: z.boolean(),
+          }),
+        ),
       }),
       run: async ({ path }) => {
         const { lookUp } = await import("../../config/shown-schema.ts");

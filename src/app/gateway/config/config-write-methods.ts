@@ -36,7 +36,17 @@ const patchParams = z.looseObject({
   ...restartParams,
 });
 
-const writtenShape = z.looseObject({ ok: z.boolean(), path: z.string(), hash: z.string() });
+const writtenShape = z.looseObject({ ok: z.boolean(), path: z.string(), hash: z.string(), config: z.unknown() });
+const sentinel = z.looseObject({
+  persisted: z.boolean(),
+  payload: z.looseObject({
+    kind: z.string(),
+    status: z.string(),
+    ts: z.number(),
+    message: z.string().nullable(),
+    stats: z.looseObject({ mode: z.string(), root: z.string(), requiresRestart: z.boolean() }),
+  }),
+});
 
 /** The methods that write the config. Each write is one step, and the gateway then follows the file as after any change. */
 export const configWriteMethods = ({ live }: Pick<Parts, "live">): readonly Method[] => [
@@ -54,7 +64,7 @@ export const configWriteMethods = ({ live }: Pick<Parts, "live">): readonly Meth
     name: "config.apply",
     scope: "operator.admin",
     params: wholeParams.extend(restartParams),
-    result: writtenShape,
+    result: writtenShape.extend({ sentinel }),
     run: async ({ raw, baseHash, note }) => {
       const { path, hash, config, edits } = await replaceConfig(live, raw, { baseHash, keepsAgents: false });
       return { ok: true, path, hash, config, sentinel: sentinelOf("config.apply", { path, edits, note }) };
@@ -64,13 +74,18 @@ export const configWriteMethods = ({ live }: Pick<Parts, "live">): readonly Meth
     name: "config.patch",
     scope: "operator.admin",
     params: patchParams,
-    result: writtenShape.extend({ changedPaths: z.array(z.string()) }),
+    result: writtenShape.extend({
+      changed: z.array(z.string()),
+      changedPaths: z.array(z.string()),
+      noop: z.literal(true).optional(),
+      sentinel: sentinel.optional(),
+    }),
     run: async (asked) => {
       const { path, hash, config, edits } = await patchConfig(live, asked);
       const changed = edits.map((edit) => edit.path.join("."));
       const what =
         edits.length === 0
-          ? { noop: true }
+          ? { noop: true as const }
           : { sentinel: sentinelOf("config.patch", { path, edits, note: asked.note }) };
       return { ok: true, path, hash, config, changed, changedPaths: changed, ...what };
     },

@@ -10,7 +10,25 @@ import type { Parts } from "../parts/parts.ts";
 const done = z.looseObject({ ok: z.boolean() });
 const none = z.looseObject({});
 
-const machine = z.looseObject({ hostname: z.string(), pid: z.number(), uptimeMs: z.number() });
+const machine = z.looseObject({
+  machineName: z.string(),
+  hostname: z.string(),
+  platform: z.string(),
+  release: z.string(),
+  arch: z.string(),
+  osLabel: z.string(),
+  nodeVersion: z.string(),
+  pid: z.number(),
+  uptimeMs: z.number(),
+  cpuCount: z.number(),
+  cpuModel: z.string().optional(),
+  loadAverage: z.array(z.number()),
+  memoryTotalBytes: z.number(),
+  memoryFreeBytes: z.number(),
+  diskPath: z.string().optional(),
+  diskTotalBytes: z.number().optional(),
+  diskAvailableBytes: z.number().optional(),
+});
 const preflight = z.looseObject({
   safe: z.boolean(),
   counts: z.record(z.string(), z.number()),
@@ -19,7 +37,34 @@ const preflight = z.looseObject({
 });
 const lanesShape = z.looseObject({
   ts: z.number(),
-  lanes: z.array(z.looseObject({ lane: z.string(), activeCount: z.number(), queuedCount: z.number() })),
+  lanes: z.array(
+    z.looseObject({
+      lane: z.string(),
+      activeCount: z.number(),
+      queuedCount: z.number(),
+      maxConcurrent: z.number(),
+      draining: z.boolean(),
+      generation: z.number(),
+      blockedBy: z.null(),
+    }),
+  ),
+  dynamic: z.looseObject({
+    laneCount: z.number(),
+    activeCount: z.number(),
+    queuedCount: z.number(),
+    queuedLaneCount: z.number(),
+  }),
+});
+const stabilityShape = z.looseObject({
+  generatedAt: z.string(),
+  capacity: z.number(),
+  count: z.number(),
+  dropped: z.number(),
+  events: z.array(z.unknown()),
+  summary: z.looseObject({
+    byType: z.record(z.string(), z.number()),
+    memory: z.looseObject({ latest: z.record(z.string(), z.number()), pressureCount: z.number() }),
+  }),
 });
 
 /** The protocol's methods about the machine, the process and its work. */
@@ -53,7 +98,7 @@ export const systemMethods = (parts: Parts): readonly Method[] => [
       type: z.string().optional(),
       sinceSeq: z.int().min(0).optional(),
     }),
-    result: z.looseObject({ count: z.number(), events: z.array(z.unknown()) }),
+    result: stabilityShape,
     run: async () => stability(),
   }),
   defineMethod({

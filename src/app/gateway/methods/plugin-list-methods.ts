@@ -14,16 +14,55 @@ const pluginId = z.string().min(1).max(200);
 const row = z.looseObject({
   id: z.string(),
   name: z.string(),
+  version: z.string().optional(),
+  packageName: z.string().optional(),
+  description: z.string().optional(),
+  kind: z.array(z.string()).optional(),
+  /** Kind of the place where it was found. */
+  origin: z.string(),
+  removable: z.boolean(),
   installed: z.boolean(),
   enabled: z.boolean(),
   state: z.enum(["enabled", "disabled", "not-installed", "error"]),
   error: z.string().optional(),
 });
 
+const names = z.array(z.string());
+const grant = z.looseObject({ effective: z.boolean(), configured: z.boolean().optional() });
+
+/** The declarations of a plugin's manifest, and the rights that the config grants the plugin. */
+const inspection = z.looseObject({
+  ok: z.boolean(),
+  plugin: row.pick({
+    id: true,
+    name: true,
+    version: true,
+    description: true,
+    origin: true,
+    installed: true,
+    enabled: true,
+  }),
+  source: z.looseObject({ kind: z.string(), spec: z.string() }),
+  declared: z.looseObject({
+    channels: names,
+    providers: names,
+    tools: names,
+    contracts: names,
+    hooks: names,
+    mcpServers: names,
+    cliCommands: names,
+    cliBackends: names,
+    skills: names,
+    dangerousConfigFlags: names,
+  }),
+  reviewToken: z.string(),
+  grants: z.looseObject({ hooks: z.looseObject({ allowPromptInjection: grant, allowConversationAccess: grant }) }),
+});
+
 const answers = {
   list: z.looseObject({
     plugins: z.array(row),
-    diagnostics: z.array(z.looseObject({ level: z.string(), message: z.string() })),
+    diagnostics: z.array(z.looseObject({ level: z.string(), pluginId: z.string(), message: z.string() })),
     mutationAllowed: z.boolean(),
   }),
   setEnabled: z.looseObject({ ok: z.literal(true), plugin: row, restartRequired: z.boolean() }),
@@ -54,7 +93,7 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     name: "plugins.inspect",
     scope: "operator.read",
     params: z.looseObject({ pluginId }),
-    result: z.looseObject({ ok: z.boolean() }),
+    result: inspection,
     run: async (asked) => inspected(recordOf(asked.pluginId, parts), parts),
   }),
   defineMethod({

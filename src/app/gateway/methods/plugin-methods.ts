@@ -99,11 +99,11 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       mayWait: true,
       scope: "operator.write",
       params: z.looseObject({ pluginId: name, actionId: name }),
-      result: z.looseObject({ result: z.unknown() }),
+      result: z.looseObject({ ok: z.literal(true), result: z.unknown() }),
       run: async ({ pluginId, actionId, ...request }) => {
         const action = plugins.action(pluginId, actionId);
         if (!action) throw new MethodError("NOT_FOUND", `the plugin "${pluginId}" has no session action "${actionId}"`);
-        return { result: (await action.run({ pluginId, actionId, ...request })) ?? null };
+        return { ok: true as const, result: (await action.run({ pluginId, actionId, ...request })) ?? null };
       },
     }),
   ];

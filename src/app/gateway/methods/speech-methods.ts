@@ -11,7 +11,20 @@ const status = z.looseObject({
   enabled: z.boolean(),
   auto: z.string(),
   provider: z.string(),
+  /** Null and empty: the gateway has no personas. */
+  persona: z.null(),
+  personas: z.array(z.unknown()),
+  fallbackProvider: z.string().nullable(),
+  fallbackProviders: z.array(z.string()),
   providerStates: z.array(z.looseObject({ id: z.string(), label: z.string(), configured: z.boolean() })),
+});
+
+const service = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  configured: z.boolean(),
+  models: z.array(z.string()),
+  voices: z.array(z.string()),
 });
 
 /** The methods that show the speech of answers, and switch it. */
@@ -42,10 +55,7 @@ export const speechMethods = (parts: Pick<Parts, "live">): readonly Method[] => 
     name: "tts.providers",
     scope: "operator.read",
     params: nothing,
-    result: z.looseObject({
-      providers: z.array(z.looseObject({ id: z.string(), name: z.string(), configured: z.boolean() })),
-      active: z.string(),
-    }),
+    result: z.looseObject({ providers: z.array(service), active: z.string() }),
     run: async () => {
       const services = servicesOf(parts);
       const providers = services.map(({ id, configured, models, voices }) => ({

@@ -24,6 +24,7 @@ const shown = z.looseObject({
   description: z.string(),
   source: z.enum(SOURCES),
   pluginId: z.string().optional(),
+  mcpServer: z.string().optional(),
 });
 
 const answers = {
@@ -35,6 +36,7 @@ const answers = {
         id: z.string(),
         label: z.string(),
         source: z.enum(["core", "plugin"]),
+        pluginId: z.string().optional(),
         tools: z.array(shown.extend({ defaultProfiles: z.array(z.string()) })),
       }),
     ),
@@ -42,7 +44,14 @@ const answers = {
   effective: z.looseObject({
     agentId: z.string(),
     profile: z.string(),
-    groups: z.array(z.looseObject({ id: z.enum(SOURCES), label: z.string(), tools: z.array(shown) })),
+    groups: z.array(
+      z.looseObject({
+        id: z.enum(SOURCES),
+        label: z.string(),
+        source: z.enum(SOURCES),
+        tools: z.array(shown.extend({ rawDescription: z.string() })),
+      }),
+    ),
   }),
 };
 

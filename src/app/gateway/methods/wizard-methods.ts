@@ -17,9 +17,26 @@ const startParams = z.looseObject({
 const one = z.looseObject({ sessionId: z.string().min(1) });
 const answer = z.looseObject({ stepId: z.string(), value: z.unknown().optional() });
 
-const step = z.looseObject({ id: z.string(), type: z.string(), title: z.string(), message: z.string() });
-const progress = z.looseObject({ done: z.boolean(), status: z.string(), step: step.optional() });
-const state = z.looseObject({ status: z.string() });
+const step = z.looseObject({
+  id: z.string(),
+  type: z.string(),
+  title: z.string(),
+  message: z.string(),
+  options: z.array(z.looseObject({ value: z.string(), label: z.string() })).optional(),
+  initialValue: z.unknown().optional(),
+  placeholder: z.string().optional(),
+  sensitive: z.boolean().optional(),
+  executor: z.string(),
+});
+const progress = z.looseObject({
+  done: z.boolean(),
+  status: z.string(),
+  step: step.optional(),
+  error: z.string().optional(),
+  channels: z.array(z.string()).optional(),
+  accounts: z.array(z.looseObject({ channel: z.string(), accountId: z.string() })).optional(),
+});
+const state = z.looseObject({ status: z.string(), error: z.string().optional() });
 
 /** The protocol's methods that set up a channel step by step, with the fields that `channels.setups` has. */
 export function wizardMethods(parts: Parts): readonly Method[] {

@@ -13,13 +13,31 @@ import type { Parts } from "../parts/parts.ts";
 const name = z.string().min(1).max(256);
 const oneRequest = z.looseObject({ channel: name, accountId: name, requestId: name });
 
-const waiting = z.looseObject({ channel: z.string(), accountId: z.string() });
+const waiting = z.looseObject({
+  channel: z.string(),
+  channelLabel: z.string(),
+  accountId: z.string(),
+  notifySupported: z.boolean(),
+});
 const listed = z.looseObject({
   accounts: z.array(waiting),
-  requests: z.array(waiting.extend({ requestId: z.string(), senderId: z.string() })),
+  requests: z.array(
+    waiting.extend({
+      requestId: z.string(),
+      senderId: z.string(),
+      senderLabel: z.string(),
+      metadata: z.looseObject({ name: z.string() }).optional(),
+      /** ISO 8601. */
+      createdAt: z.string(),
+      lastSeenAt: z.string(),
+      expiresAt: z.string(),
+    }),
+  ),
+  limits: z.looseObject({ pendingPerAccount: z.number(), ttlMs: z.number() }),
   commandOwnerConfigured: z.boolean(),
 });
 const decided = z.looseObject({ requestId: z.string(), senderId: z.string() });
+const approved = decided.extend({ notification: z.string(), commandOwnerBootstrap: z.string() });
 
 /** The protocol's methods about strangers who wait at an account, by the id of their request. */
 export const pairingMethods = (parts: Parts): readonly Method[] => [
@@ -43,7 +61,7 @@ export const pairingMethods = (parts: Parts): readonly Method[] => [
     scope: "operator.pairing",
     params: oneRequest.extend({ notify: z.boolean().optional(), bootstrapCommandOwner: z.boolean().optional() }),
     mayWait: true,
-    result: decided,
+    result: approved,
     run: async (asked, caller) => {
       const { channel, account, senderId, code } = await requestOf(parts, asked);
       const paired = await parts.core.journal.pairing.approve(channel, code, account);

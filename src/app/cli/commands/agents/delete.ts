@@ -23,7 +23,7 @@ export interface DeleteFlags extends Json {
   readonly keepFiles?: boolean;
 }
 
-interface Deleted extends AgentDeleted {
+interface Deleted extends Pick<AgentDeleted, "removedBindings" | "removed" | "failed"> {
   readonly removedJobs: number;
 }
 
@@ -62,8 +62,12 @@ async function remove(
     const jobs = { agentId: id, enabled: "all", limit: 1 };
     const { total } = await callOnce(io, state, { method: "cron.list", params: jobs, shape: cronAnswers.list });
     const params = { agentId: id, deleteFiles: !isKept };
-    const done = await callOnce(io, state, { method: "agents.delete", params, shape: agentsAnswers.delete });
-    return { ...done, removedJobs: total };
+    const { removedBindings, removed, failed } = await callOnce(io, state, {
+      method: "agents.delete",
+      params,
+      shape: agentsAnswers.delete,
+    });
+    return { removedBindings, removed, failed, removedJobs: total };
   }
   const removedBindings = await removeAgent(state.load, id);
   const removedJobs = await removeJobs(journalPath(state.paths), id);

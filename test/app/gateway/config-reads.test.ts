@@ -21,7 +21,7 @@ const OTHER_OCCASIONS = ["$schema", "approvals", "audio", "bindings", "broadcast
 const UNREAD = [...OTHER_OCCASIONS, "gateway", "logging", "journal", "env"];
 
 /** A comparison of two configs and a list of all that is in one read every key, and put none into force. */
-const WALKS = /config\/edit\/changes\.ts|config\/shown\.ts/;
+const WALKS = /\bdifferences |config\/shown\.ts/;
 
 /** The same config, which notes each key that is read of it. */
 function noting<T extends object>(config: T, read: Set<string>): T {

@@ -72,8 +72,8 @@ export function showRecord(asked: (Approval & { readonly answers?: undefined }) 
   const allowedDecisions = asked.answers ?? answersTo(asked);
   const presentation =
     approvalKind(asked) === "plugin"
-      ? { kind: "plugin", ...pluginWords(asked), agentId, allowedDecisions }
-      : { kind: "exec", ...commandFacts(asked), warningText: null, allowedDecisions };
+      ? { kind: "plugin" as const, ...pluginWords(asked), agentId, allowedDecisions }
+      : { kind: "exec" as const, ...commandFacts(asked), warningText: null, allowedDecisions };
   const shown = { id, urlPath: `/approve/${id}`, createdAtMs: createdAt, expiresAtMs: expiresAt, presentation };
   if (!("end" in asked)) return { ...shown, status: "pending" as const };
   const source = { agentId, ...(sessionKey !== undefined && { sessionKey }) };

@@ -31,10 +31,15 @@ const question = z.looseObject({
 const answers = z.looseObject({ answers: z.record(z.string(), z.array(z.string())) });
 type Answers = z.output<typeof answers>;
 
+const outcome = z.looseObject({ status: z.string(), answers: answers.optional() });
 const record = z.looseObject({
   id: z.string(),
+  questions: z.array(question),
+  agentId: z.string(),
   sessionKey: keyField().optional(),
+  runId: z.string().optional(),
   status: z.string(),
+  answers: answers.optional(),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
 });
@@ -141,7 +146,7 @@ function answerMethods(questions: Questions, { clock }: Pick<Ports, "clock">): r
       scope: "operator.write",
       mayWait: true,
       params: idParams.extend({ timeoutMs: z.int().min(1).optional() }),
-      result: z.looseObject({ status: z.string() }),
+      result: outcome,
       async run({ id, timeoutMs = WAIT_MS }) {
         const ended = questions.whenEnded(id);
         if (ended) await within(ended, timeoutMs, clock);
@@ -152,7 +157,7 @@ function answerMethods(questions: Questions, { clock }: Pick<Ports, "clock">): r
       name: "question.resolve",
       scope: "operator.write",
       params: idParams.extend({ answers: answers.optional(), cancel: z.literal(true).optional() }),
-      result: z.looseObject({ status: z.string() }),
+      result: outcome,
       async run({ id, answers: given, cancel }) {
         if ((given === undefined) === (cancel === undefined))
           throw new MethodError("INVALID_REQUEST", "either `answers` or `cancel` is required");

@@ -6,10 +6,21 @@ import { openText } from "../method.ts";
 export const PERSONS_ANSWERS = ["allow-once", "allow-always", "deny"] as const;
 export type PersonsAnswer = (typeof PERSONS_ANSWERS)[number];
 
+/** The question of a plugin. */
+const pluginWords = z.looseObject({
+  title: z.string(),
+  description: z.string(),
+  severity: z.string(),
+  toolName: z.string().nullable(),
+  pluginId: z.string().nullable(),
+});
+
 /** A question that waits for a person, as `*.approval.list` and the event have it. */
 export const shownApproval = z.looseObject({
   id: z.string(),
+  approvalKind: z.string().optional(),
   request: z.looseObject({
+    ...pluginWords.partial().shape,
     command: z.string(),
     /** Unset for the question of a client. */
     runId: z.string().optional(),
@@ -24,6 +35,8 @@ export const shownApproval = z.looseObject({
     reason: z.string().optional(),
     /** For whom the command runs. */
     principal: z.looseObject({ kind: z.string(), id: z.string(), name: z.string().optional() }).optional(),
+    /** Name of the chat. */
+    chat: z.string().optional(),
     files: z.array(z.looseObject({ path: z.string() })).default([]),
     variables: z.array(z.string()).default([]),
     allowedDecisions: z.array(z.string()).default([...PERSONS_ANSWERS]),
@@ -32,13 +45,23 @@ export const shownApproval = z.looseObject({
   expiresAtMs: z.number().optional(),
 });
 
+const text = z.string().optional();
+
+/** A command that waits. `commandPreview` and `nodeId` are null: only this machine runs commands. */
+const commandFacts = z.looseObject({
+  commandText: z.string(),
+  commandPreview: z.null(),
+  host: z.string(),
+  nodeId: z.null(),
+  agentId: text,
+});
+
 /** The answers of `exec.approval.*` and `plugin.approval.*`. */
 export const approvalAnswers = {
   list: z.array(shownApproval),
   /** A command that waits. */
-  get: z.looseObject({
+  get: commandFacts.extend({
     id: z.string(),
-    commandText: z.string(),
     allowedDecisions: z.array(z.string()),
     expiresAtMs: z.number(),
   }),
@@ -47,14 +70,33 @@ export const approvalAnswers = {
     id: z.string(),
     decision: openText<PersonsAnswer>().nullish(),
     status: z.string().optional(),
+    deliveryRoute: z.string().optional(),
     createdAtMs: z.number().optional(),
     expiresAtMs: z.number().optional(),
+    /** Why the question has ended. */
+    terminalReason: z.string().optional(),
   }),
   /** A question, waiting or ended. */
   record: z.looseObject({
     id: z.string(),
     status: z.string(),
-    source: z.looseObject({ sessionKey: keyField().optional() }).optional(),
+    urlPath: z.string(),
+    createdAtMs: z.number(),
+    expiresAtMs: z.number(),
+    presentation: z.discriminatedUnion("kind", [
+      pluginWords.extend({ kind: z.literal("plugin"), agentId: text, allowedDecisions: z.array(z.string()) }),
+      commandFacts.extend({
+        kind: z.literal("exec"),
+        warningText: z.null(),
+        allowedDecisions: z.array(z.string()),
+      }),
+    ]),
+    source: z.looseObject({ sessionKey: keyField().optional(), agentId: text }).optional(),
+    /** Of a question that has ended. */
+    resolvedAtMs: z.number().optional(),
+    decision: text,
+    reason: text,
+    resolver: z.looseObject({ kind: z.string(), id: z.string() }).optional(),
   }),
   resolve: z.looseObject({ ok: z.boolean(), id: z.string(), decision: openText<PersonsAnswer>() }),
 };

@@ -163,6 +163,25 @@ const approvalRequests: readonly Request[] = [
     about: "of a run",
     params: { id: "{plugin.approval.list (of a run):0.id}", decision: "deny" },
   },
+  once("plugin.approval.waitDecision", { id: "{plugin.approval.list (of a run):0.id}" }),
+  {
+    method: "plugin.approval.request",
+    about: "of a client",
+    params: { id: "of-a-client", title: "May I?", description: "a question", twoPhase: true },
+  },
+  { method: "approval.resolve", about: "of a client", params: { id: "of-a-client", kind: "plugin", decision: "deny" } },
+  {
+    method: "question.request",
+    about: "of a client",
+    params: {
+      id: "tea",
+      questions: [{ questionId: "q1", header: "Tea", question: "Which tea?", options: [{ label: "green" }] }],
+    },
+  },
+  { method: "question.get", about: "of a client", params: { id: "tea" } },
+  { method: "question.resolve", about: "of a client", params: { id: "tea", answers: { answers: { q1: ["green"] } } } },
+  { method: "question.get", about: "with its answer", params: { id: "tea" } },
+  once("question.waitAnswer", { id: "tea" }),
 ];
 
 const JOB = "00000000-0000-4000-8000-000000000001";

@@ -57,6 +57,30 @@ export interface Catalog {
   rightsOf(key: SessionKey): Promise<SessionRights>;
 }
 
+export const systemFacts = z.looseObject({
+  machineName: z.string(),
+  hostname: z.string(),
+  platform: z.string(),
+  release: z.string(),
+  arch: z.string(),
+  osLabel: z.string(),
+  nodeVersion: z.string(),
+  pid: z.number(),
+  uptimeMs: z.number(),
+  cpuCount: z.number(),
+  cpuModel: z.string().optional(),
+  loadAverage: z.array(z.number()),
+  memoryTotalBytes: z.number(),
+  memoryFreeBytes: z.number(),
+  disks: z
+    .array(z.looseObject({ path: z.string(), totalBytes: z.number(), availableBytes: z.number() }))
+    .optional(),
+  diskPath: z.string().optional(),
+  diskTotalBytes: z.number().optional(),
+  diskAvailableBytes: z.number().optional(),
+});
+export type SystemFacts = Answer<z.output<typeof systemFacts>>;
+
 /** Reports of the gateway about itself. */
 export interface Reports {
   /** Additions to the server's own facts in `status`, such as config problems, the model and the channels. */
@@ -69,6 +93,8 @@ export interface Reports {
   /** Prometheus text. */
   metrics(): string;
   tailLogs(request: LogTailRequest): Promise<LogTail>;
+  /** Facts about the machine and the process, in addition to the server's own in `system.info`. */
+  machine(): Promise<SystemFacts>;
 }
 
 /** The conversations, for clients. */

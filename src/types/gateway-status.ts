@@ -61,7 +61,7 @@ const heartbeat = z.looseObject({
   prompt: text,
   ackMaxChars: count,
 });
-const eventLoop = z.looseObject({
+export const eventLoopShape = z.looseObject({
   degraded: z.boolean(),
   degradedSinceMs: amount,
   reasons: texts,
@@ -71,7 +71,7 @@ const eventLoop = z.looseObject({
   utilization: count,
   cpuCoreRatio: count,
 });
-const memory = z.looseObject({
+export const memoryShape = z.looseObject({
   rssBytes: z.number(),
   heapUsedBytes: z.number(),
   heapTotalBytes: z.number(),
@@ -99,8 +99,8 @@ export const statusAnswer = z.looseObject({
   pid: count,
   uptimeMs: count,
   stateDir: text,
-  processMemory: memory.optional(),
-  eventLoop: eventLoop.optional(),
+  processMemory: memoryShape.optional(),
+  eventLoop: eventLoopShape.optional(),
   heartbeat: z
     .looseObject({ defaultAgentId: z.string(), agents: z.array(heartbeat.extend({ agentId: z.string() })) })
     .optional(),
@@ -172,7 +172,7 @@ export const healthAnswer = z.looseObject({
       unavailable: texts,
     })
     .optional(),
-  eventLoop: eventLoop.optional(),
+  eventLoop: eventLoopShape.optional(),
 });
 export type GatewayHealth = Answer<z.output<typeof healthAnswer>>;
 

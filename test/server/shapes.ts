@@ -12,6 +12,12 @@ const definitions = z
   .parse(JSON.parse(readFileSync(file, "utf8"), withoutNot)).definitions;
 const schemas = new Map<string, z.ZodType>();
 
+/** Fields that clients of 2026.9.6 read, and that the protocol's package, which is older, has not. */
+const NEWER: Readonly<Record<string, readonly string[]>> = {
+  SkillsProposalsListResult: ["installedSkills"],
+  SystemInfoResult: ["disks", "eventLoop", "processMemory"],
+};
+
 /** Compares a value with the protocol's published schema of this name. */
 export function expectShape(name: string, value: unknown): void {
   const parsed = shapeOf(name).safeParse(JSON.parse(JSON.stringify(value ?? null)));
@@ -39,5 +45,8 @@ export const answerShape = (method: string): string | undefined =>
 function schemaOf(name: string): z.ZodType {
   const definition = definitions[name];
   if (definition === undefined) throw new Error(`the protocol has no ${name}`);
-  return z.fromJSONSchema({ ...definition, definitions });
+  const { properties } = z.looseObject({ properties: z.record(z.string(), z.unknown()).optional() }).parse(definition);
+  const newer = Object.fromEntries((NEWER[name] ?? []).map((field) => [field, {}]));
+  const known = properties && { properties: { ...properties, ...newer } };
+  return z.fromJSONSchema({ ...definition, ...known, definitions });
 }

@@ -190,6 +190,6 @@ function typeOf({ type, anyOf }: Node): string | readonly string[] | undefined {
 
 /** What the schema says about the value itself. */
 function withoutChildren(node: Node): Node {
-  const { properties: _properties, items: _items, additionalProperties, example: _example, ...rest } = node;
+  const { properties: _properties, items: _items, additionalProperties, examples: _examples, ...rest } = node;
   return { ...rest, ...(typeof additionalProperties === "boolean" && { additionalProperties }) };
 }

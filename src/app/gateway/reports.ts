@@ -19,6 +19,7 @@ export const reportsOf = (parts: Parts): Reports => ({
   ready: () => readyOf(parts),
   snapshot: () => ({ stateDir: parts.live.paths.stateDir }),
   metrics: () => metricsText(parts),
+  machine: async () => (await import("./lifecycle/system-methods.ts")).systemInfo(parts),
   tailLogs: (request) => tailLogs(parts.log.file(), request),
 });
 

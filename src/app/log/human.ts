@@ -12,13 +12,16 @@ const LOOK = { debug: "gray", info: "green", warn: "yellow", error: "red" } as c
 export function humanLine(verb: Verb, message: string, fields: Readonly<Record<string, unknown>>): string {
   const time = new Date().toTimeString().slice(0, 8);
   const { error, ...rest } = fields;
-  const pairs = Object.entries(rest).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${show(value)}`],
-  );
   const cause = error === undefined ? [] : [oneLine(errorText(error))];
   const level = paint(LOOK[verb], verb.padEnd(5));
-  return `${paint("gray", time)} ${level} ${[oneLine(message), paint("gray", oneLine(pairs.join(" "))), ...cause].filter(Boolean).join(" ")}\n`;
+  return `${paint("gray", time)} ${level} ${[oneLine(message), paint("gray", oneLine(fieldsText(rest))), ...cause].filter(Boolean).join(" ")}\n`;
 }
+
+/** The fields of a line as `name=value`, in their order. */
+export const fieldsText = (fields: Readonly<Record<string, unknown>>): string =>
+  Object.entries(fields)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${show(value)}`]))
+    .join(" ");
 
 const paint = (look: "gray" | "green" | "yellow" | "red", text: string): string =>
   text === "" ? "" : styleText(look, text, { stream: process.stdout });

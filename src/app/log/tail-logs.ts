@@ -1,5 +1,7 @@
 import { open, stat } from "node:fs/promises";
+import { z } from "zod";
 import type { LogTail, LogTailRequest } from "../../server/options.ts";
+import { fieldsText } from "./human.ts";
 
 /** Most bytes and lines of a part, unless the request names others. */
 const MOST_TAIL_BYTES = 250_000;
@@ -20,10 +22,30 @@ export async function tailLogs(path: string | undefined, request: LogTailRequest
     .toString("utf8", begin, end)
     .split("\n")
     .filter((line) => line !== "");
-  const lines = whole.slice(-(request.limit ?? MOST_TAIL_LINES));
+  const lines = whole.slice(-(request.limit ?? MOST_TAIL_LINES)).map(withMessage);
   const truncated = lines.length < whole.length || isCut;
   const cursor = isCut && end === 0 ? from : start + end;
   return { file: path, cursor, size, lines, truncated, reset };
+}
+
+const record = z.looseObject({ level: z.string(), time: z.string(), msg: z.string() });
+
+/** The line with `message`, which OpenClaw's clients show: what happened, and its fields. A line that is no record stays as it is. */
+function withMessage(line: string): string {
+  const found = recordIn(line);
+  if (!found) return line;
+  const { level, time, msg, ...fields } = found;
+  return JSON.stringify({ level, time, msg, ...fields, message: [msg, fieldsText(fields)].filter(Boolean).join(" ") });
+}
+
+function recordIn(line: string): z.infer<typeof record> | undefined {
+  try {
+    const json: unknown = JSON.parse(line);
+    return record.safeParse(json).data;
+  } catch {
+    // A line of another program.
+    return undefined;
+  }
 }
 
 async function readFrom(path: string, start: number, length: number): Promise<Buffer> {

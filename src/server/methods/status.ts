@@ -2,13 +2,14 @@ import { performance } from "node:perf_hooks";
 import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import { type Answer, defineMethod, type Method } from "../../types/method.ts";
-import { healthAnswer, statusAnswer } from "../../types/gateway-status.ts";
+import { eventLoopShape, healthAnswer, memoryShape, statusAnswer } from "../../types/gateway-status.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { SessionRow } from "../../types/session.ts";
-import { type Catalog, logTail, type ServerPorts } from "../options.ts";
+import { type Catalog, logTail, systemFacts, type ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
 const anything = z.looseObject({});
+const systemInfo = systemFacts.extend({ eventLoop: eventLoopShape, processMemory: memoryShape });
 const RECENT = 10;
 
 /** Methods that report the gateway's state, models, clients and log. */
@@ -16,6 +17,11 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
   return [
     readMethod("health", healthAnswer, () => health(ports, parts)),
     readMethod("status", statusAnswer, () => status(ports, parts)),
+    readMethod("system.info", systemInfo, async () => ({
+      ...(await ports.reports.machine()),
+      eventLoop: parts.eventLoop(),
+      processMemory: memoryOf(process.memoryUsage()),
+    })),
     readMethod("system-presence", z.array(present), async () => parts.presence.list()),
     defineMethod({
       name: "logs.tail",
@@ -44,6 +50,14 @@ const present = z.looseObject({
   roles: z.array(z.string()).optional(),
   scopes: z.array(z.string()).optional(),
   instanceId: z.string().optional(),
+});
+
+const memoryOf = ({ rss, heapUsed, heapTotal, external, arrayBuffers }: NodeJS.MemoryUsage) => ({
+  rssBytes: rss,
+  heapUsedBytes: heapUsed,
+  heapTotalBytes: heapTotal,
+  externalBytes: external,
+  arrayBuffersBytes: arrayBuffers,
 });
 
 function readMethod<T>(name: string, result: z.ZodType<unknown, T>, run: () => Promise<Answer<T>>): Method {

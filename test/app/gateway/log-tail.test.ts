@@ -23,3 +23,14 @@ test("the end of a log has complete lines only, and its cursor is a place in byt
   expect(await tailLogs(file, {})).toMatchObject({ lines, cursor: end });
   expect(await tailLogs(file, { cursor: end })).toMatchObject({ lines: [], cursor: end });
 });
+
+test("a record has a message that names its fields, as OpenClaw's clients show it; another line stays as it is", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "log-tail-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const file = join(dir, "gateway.log");
+  const record = { level: "info", time: "2026-11-29T21:17:41.980Z", host: "127.0.0.1", why: "a b", msg: "listening" };
+  writeFileSync(file, `${JSON.stringify(record)}\nof another program\n{"msg":1}\n`);
+  const [first = "", ...others] = (await tailLogs(file, {})).lines;
+  expect(JSON.parse(first)).toEqual({ ...record, message: 'listening host=127.0.0.1 why="a b"' });
+  expect(others).toEqual(["of another program", '{"msg":1}']);
+});

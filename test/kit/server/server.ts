@@ -68,6 +68,7 @@ const REPORTS: Reports = {
   snapshot: () => ({ stateDir: "/state" }),
   metrics: () => "openclaw_up 1\n",
   tailLogs: async () => ({ file: "/state/log", cursor: 3, size: 3, lines: ["a", "b"] }),
+  machine: async () => ({ hostname: "machine", pid: 1, uptimeMs: 1 }),
 };
 
 export interface TestServer {

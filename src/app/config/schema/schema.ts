@@ -106,6 +106,8 @@ export function describeSchema(schema: z.ZodType, hasMarks = false): Record<stri
         if (hasMarks) return;
         delete node["login"];
         delete node["applies"];
+        if ("example" in node) node["examples"] = [node["example"]];
+        delete node["example"];
       },
     }),
   };

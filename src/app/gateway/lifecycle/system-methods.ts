@@ -3,6 +3,7 @@ import { cpus, freemem, hostname, loadavg, totalmem, type as systemName, release
 import { z } from "zod";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import type { SystemFacts } from "../../../server/options.ts";
 import { reloadConfig } from "./reload.ts";
 import type { Parts } from "../parts/parts.ts";
 
@@ -10,25 +11,6 @@ import type { Parts } from "../parts/parts.ts";
 const done = z.looseObject({ ok: z.boolean() });
 const none = z.looseObject({});
 
-const machine = z.looseObject({
-  machineName: z.string(),
-  hostname: z.string(),
-  platform: z.string(),
-  release: z.string(),
-  arch: z.string(),
-  osLabel: z.string(),
-  nodeVersion: z.string(),
-  pid: z.number(),
-  uptimeMs: z.number(),
-  cpuCount: z.number(),
-  cpuModel: z.string().optional(),
-  loadAverage: z.array(z.number()),
-  memoryTotalBytes: z.number(),
-  memoryFreeBytes: z.number(),
-  diskPath: z.string().optional(),
-  diskTotalBytes: z.number().optional(),
-  diskAvailableBytes: z.number().optional(),
-});
 const preflight = z.looseObject({
   safe: z.boolean(),
   counts: z.record(z.string(), z.number()),
@@ -69,13 +51,6 @@ const stabilityShape = z.looseObject({
 
 /** The protocol's methods about the machine, the process and its work. */
 export const systemMethods = (parts: Parts): readonly Method[] => [
-  defineMethod({
-    name: "system.info",
-    scope: "operator.read",
-    params: none,
-    result: machine,
-    run: () => systemInfo(parts),
-  }),
   defineMethod({
     name: "gateway.restart.preflight",
     scope: "operator.read",
@@ -125,7 +100,8 @@ export const systemMethods = (parts: Parts): readonly Method[] => [
   }),
 ];
 
-async function systemInfo({ live, startedAt }: Parts) {
+/** Facts about the machine and the process. */
+export async function systemInfo({ live, startedAt }: Parts): Promise<SystemFacts> {
   const [first, ...others] = cpus();
   const disk = await diskOf(live.paths.stateDir);
   return {
@@ -151,7 +127,9 @@ async function systemInfo({ live, startedAt }: Parts) {
 async function diskOf(path: string) {
   try {
     const { bsize, blocks, bavail } = await statfs(path);
-    return { diskPath: path, diskTotalBytes: bsize * blocks, diskAvailableBytes: bsize * bavail };
+    const [totalBytes, availableBytes] = [bsize * blocks, bsize * bavail];
+    const disks = [{ path, totalBytes, availableBytes }];
+    return { disks, diskPath: path, diskTotalBytes: totalBytes, diskAvailableBytes: availableBytes };
   } catch {
     // The fields are optional, and `health` reports a broken disk.
     return {};

@@ -72,6 +72,8 @@ const ROWS: readonly Row[] = [
       lastAttemptAtMs: null,
       lastSuccessAtMs: null,
       lastError: null,
+      collectionReview: {},
+      experienceReview: {},
       counts: { active: 0, stale: 0, archived: 0 },
       skills: [],
       overlaps: [],
@@ -92,7 +94,12 @@ const ROWS: readonly Row[] = [
   [
     "skills.proposals.list",
     "operator.read",
-    () => ({ schema: "openclaw.skill-workshop.proposals-manifest.v1", updatedAt: NEVER, proposals: [] }),
+    () => ({
+      schema: "openclaw.skill-workshop.proposals-manifest.v1",
+      updatedAt: NEVER,
+      proposals: [],
+      installedSkills: [],
+    }),
   ],
   ["skills.securityVerdicts", "operator.read", () => ({ schema: "openclaw.skills.security-verdicts.v1", items: [] })],
   ["talk.catalog", "operator.read", () => NO_TALK],

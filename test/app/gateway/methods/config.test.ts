@@ -104,7 +104,36 @@ describe("config.get", () => {
 
 const shown = z.object({ schema: z.record(z.string(), z.unknown()), uiHints: z.record(z.string(), z.unknown()) });
 
+/** Keywords that OpenClaw's form for the config understands; it shows a key with another one as "Unsupported". */
+const KEYWORDS = new Set(
+  (
+    "$id $schema title description default deprecated examples readOnly writeOnly tags const required minimum maximum " +
+    "exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems maxItems uniqueItems type " +
+    "properties items additionalProperties propertyNames enum anyOf oneOf allOf not"
+  ).split(" "),
+);
+
+const parts = z.looseObject({ properties: z.record(z.string(), z.unknown()).catch({}) });
+
+/** Keywords in a schema and below it that the form does not understand, with their place. */
+function strangeIn(node: unknown, place: string): readonly string[] {
+  const { success, data } = parts.safeParse(node);
+  if (!success || Array.isArray(node)) return [];
+  const { properties, items, additionalProperties, propertyNames, anyOf = [], oneOf = [], allOf = [] } = data;
+  const branches = [items, additionalProperties, propertyNames, anyOf, oneOf, allOf].flat();
+  return [
+    ...Object.keys(data).flatMap((name) => (KEYWORDS.has(name) ? [] : [`${place}: ${name}`])),
+    ...Object.entries(properties).flatMap(([name, child]) => strangeIn(child, `${place}.${name}`)),
+    ...branches.flatMap((child) => strangeIn(child, `${place}.*`)),
+  ];
+}
+
 describe("config.schema", () => {
+  test("has keywords only that forms understand", async () => {
+    const { schema } = shown.loose().parse(await call("config.schema"));
+    expect(strangeIn(schema, "")).toEqual([]);
+  });
+
   test("has the keys of the gateway, of channels and of extensions, with hints", async () => {
     const answer = await call("config.schema");
     expectShape("ConfigSchemaResponse", answer);

@@ -84,7 +84,8 @@ describe("a list of the protocol has its shape", () => {
 });
 
 test.each([
-  ["doctor.memory.status", { agentId: "main", embedding: { ok: false, checked: false } }],
+  ["doctor.memory.status", { agentId: "main", embedding: { ok: false, checked: false }, dreaming: { enabled: false } }],
+  ["doctor.memory.dreamDiary", { agentId: "main", found: false }],
   ["plugins.catalog.browse", { items: [] }],
   ["talk.config", { config: {} }],
   ["device.pair.list", { pending: [], paired: [] }],

@@ -72,9 +72,7 @@ export const systemFacts = z.looseObject({
   loadAverage: z.array(z.number()),
   memoryTotalBytes: z.number(),
   memoryFreeBytes: z.number(),
-  disks: z
-    .array(z.looseObject({ path: z.string(), totalBytes: z.number(), availableBytes: z.number() }))
-    .optional(),
+  disks: z.array(z.looseObject({ path: z.string(), totalBytes: z.number(), availableBytes: z.number() })).optional(),
   diskPath: z.string().optional(),
   diskTotalBytes: z.number().optional(),
   diskAvailableBytes: z.number().optional(),

@@ -45,8 +45,7 @@ export const answerShape = (method: string): string | undefined =>
 function schemaOf(name: string): z.ZodType {
   const definition = definitions[name];
   if (definition === undefined) throw new Error(`the protocol has no ${name}`);
-  const { properties } = z.looseObject({ properties: z.record(z.string(), z.unknown()).optional() }).parse(definition);
   const newer = Object.fromEntries((NEWER[name] ?? []).map((field) => [field, {}]));
-  const known = properties && { properties: { ...properties, ...newer } };
-  return z.fromJSONSchema({ ...definition, ...known, definitions });
+  const properties = Object.assign({}, definition["properties"], newer);
+  return z.fromJSONSchema({ ...definition, ...(name in NEWER && { properties }), definitions });
 }

@@ -68,7 +68,21 @@ const REPORTS: Reports = {
   snapshot: () => ({ stateDir: "/state" }),
   metrics: () => "openclaw_up 1\n",
   tailLogs: async () => ({ file: "/state/log", cursor: 3, size: 3, lines: ["a", "b"] }),
-  machine: async () => ({ hostname: "machine", pid: 1, uptimeMs: 1 }),
+  machine: async () => ({
+    machineName: "machine",
+    hostname: "machine",
+    platform: "linux",
+    release: "6",
+    arch: "x64",
+    osLabel: "Linux 6",
+    nodeVersion: "v24",
+    pid: 1,
+    uptimeMs: 1,
+    cpuCount: 1,
+    loadAverage: [0, 0, 0],
+    memoryTotalBytes: 2,
+    memoryFreeBytes: 1,
+  }),
 };
 
 export interface TestServer {

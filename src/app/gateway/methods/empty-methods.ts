@@ -81,7 +81,11 @@ const ROWS: readonly Row[] = [
       dreaming: NO_DREAMING,
     }),
   ],
-  ["doctor.memory.dreamDiary", "operator.read", ({ agent }) => ({ agentId: agent.id, found: false, path: "DREAMS.md" })],
+  [
+    "doctor.memory.dreamDiary",
+    "operator.read",
+    ({ agent }) => ({ agentId: agent.id, found: false, path: "DREAMS.md" }),
+  ],
   ["environments.list", "operator.read", () => ({ environments: [localEnvironment()] })],
   ["exec.approval.grants.list", "operator.approvals", () => ({ grants: [] })],
   [

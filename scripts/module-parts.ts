@@ -88,7 +88,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     "auth",
   ],
   "src/reply": ["format", "markdown"],
-  "src/server": ["server.ts", "openai", "methods", "http.ts", "webhooks", "events", "transport"],
+  "src/server": ["server.ts", "openai", "methods", "http.ts", "webhooks", "events", "transport", "devices"],
   "src/sessions": ["shown", "sessions.ts", "search", "rows", "transcript"],
   "src/store": ["lock", "journal", "cron", "database"],
   "src/tools": [

@@ -63,12 +63,14 @@ function runAlone(args, env = {}) {
 function test(args) {
   const vitest = path.join(root, "node_modules/vitest/vitest.mjs");
   const files = args.length > 0 ? args : ["test/peers"];
-  return runAlone([vitest, "run", ...files], { OPENCLAW_PEERS: install(TWIN) });
+  return runAlone([vitest, "run", ...files], { OPENCLAW_PEERS: install(TWIN), OPENCLAW_FIELD: fieldProgram() });
 }
+
+const fieldProgram = () => path.join(install(GATEWAY), "node_modules/openclaw/openclaw.mjs");
 
 function compare(args) {
   const isRecorded = args.some((arg) => arg.startsWith("--recorded"));
-  const real = isRecorded ? [] : ["--real", path.join(install(GATEWAY), "node_modules/openclaw/openclaw.mjs")];
+  const real = isRecorded ? [] : ["--real", fieldProgram()];
   return runAlone(["--conditions=source", path.join(root, "test/peers/real-gateway/compare.ts"), ...real, ...args]);
 }
 

@@ -62,7 +62,11 @@ const beat = z.looseObject({
 export type BeatLine = Answer<z.output<typeof beat>>;
 
 /** The answer of `last-heartbeat`, `set-heartbeats` and of a `wake` that starts a heartbeat. */
-export const heartbeatsAnswer = z.looseObject({ enabled: z.boolean(), agents: z.array(beat) });
+export const heartbeatsAnswer = z.looseObject({
+  ok: z.boolean().optional(),
+  enabled: z.boolean(),
+  agents: z.array(beat),
+});
 
 /** The same with the whole row. */
 export interface BeatReport extends Omit<BeatLine, "inbox" | "state" | "outcome"> {

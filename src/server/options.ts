@@ -18,6 +18,7 @@ import type { Secret } from "../types/secret.ts";
 import type { HeartbeatSettings } from "../types/settings.ts";
 import type { SessionEntry, SessionPatch, Sessions, SessionRights, SettingInForce } from "../types/session.ts";
 
+import type { DeviceStore } from "./devices/devices.ts";
 import type { RemotePeer } from "./remote-peer.ts";
 
 /** A piece of the daily log file, starting at a byte position. */
@@ -107,6 +108,8 @@ interface SessionPorts {
 
 /** Parts of the rest of the gateway that the server may call. */
 export interface ServerPorts extends SessionPorts {
+  /** Where the devices of clients are kept. */
+  readonly devices: DeviceStore;
   readonly media: Pick<MediaStore, "put" | "read">;
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "approve"> & {
     /** Informs a stranger that an owner let them in, and returns the result. Never rejects. */

@@ -40,8 +40,18 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   const stopping = new AbortController();
   const eventLoop = watchEventLoop(stopping.signal);
   serveRoutes(app, options, ports, gate);
-  const calls = loadOnce(() => openCalls(options, ports, { hub, presence, eventLoop }));
-  const openServices = async () => socketServices(options, ports, { calls: await calls(), hub, presence, gate });
+  const opened = loadOnce(async () => {
+    const [{ Devices }, { SetupCodes, reachableAddress }] = await Promise.all([
+      import("./devices/devices.ts"),
+      import("./devices/setup-codes.ts"),
+    ]);
+    const devices = await Devices.open(ports.devices, ports);
+    const codes = new SetupCodes(clock);
+    const reachedAt = reachableAddress(options.host, portOf(app, options.port));
+    const calls = await openCalls(options, ports, { hub, presence, eventLoop, devices, codes, reachedAt });
+    return { calls, admission: { gate, devices, codes } };
+  });
+  const openServices = async () => socketServices(options, ports, { ...(await opened()), hub, presence });
   const sockets = acceptSockets(app.server, options, { gate, log, openServices });
   await listen(app, options);
   const written = async (update: TranscriptUpdate) =>
@@ -52,7 +62,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
     port: portOf(app, options.port),
     connections: () => hub.size,
     approvers: () => hub.count("operator.approvals"),
-    methods: async () => (await calls()).all(),
+    methods: async () => (await opened()).calls.all(),
     publish: (event) => hub.publish(event),
     async close(graceMs, reason = "the gateway stops") {
       sockets.stop();
@@ -68,7 +78,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
 async function openCalls(
   options: ServerOptions,
   ports: ServerPorts,
-  state: Pick<MethodParts, "hub" | "presence" | "eventLoop">,
+  state: Omit<MethodParts, "version" | "sessionsFile">,
 ): Promise<Calls> {
   const { version, sessionsFile } = options;
   const [{ serverMethods }, others] = await Promise.all([import("./methods/table.ts"), options.methods()]);

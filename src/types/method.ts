@@ -7,6 +7,8 @@ export interface Caller {
   readonly connId: string;
   readonly scopes: ReadonlySet<string>;
   readonly client: { readonly id: string; readonly version: string; readonly platform: string; readonly mode: string };
+  /** The device whose key the client has. */
+  readonly deviceId?: string;
 }
 
 /**

@@ -78,6 +78,26 @@ test.each([
   await own.server.close(100);
 });
 
+test("a client of protocol 3 is answered in protocol 3, and one that speaks more gets version 4", async () => {
+  for (const [minProtocol, maxProtocol, protocol] of [
+    [3, 3, 3],
+    [2, 4, 4],
+    [3, 9, 4],
+  ]) {
+    const client = new RawClient(gateway.url);
+    expect(await client.connect({ minProtocol, maxProtocol })).toMatchObject({ ok: true, payload: { protocol } });
+    client.close();
+  }
+});
+
+test("a client of an older protocol reads which versions there are", async () => {
+  const client = new RawClient(gateway.url);
+  const details = { clientMinProtocol: 1, clientMaxProtocol: 2, expectedProtocol: 4, minimumProbeProtocol: 3 };
+  expect(await client.connect({ minProtocol: 1, maxProtocol: 2 })).toMatchObject({
+    error: { message: "protocol mismatch: this gateway speaks 3 to 4, the client 1 to 2", details },
+  });
+});
+
 test("the password lets in as the token does", async () => {
   const { Secret } = await import("../../src/types/secret.ts");
   const own = await startTestServer({ access: { password: new Secret("open sesame") } });

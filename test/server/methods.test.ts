@@ -141,7 +141,13 @@ test("an internal error is answered without its details", async () => {
   expect(answer).toMatchObject({ error: { code: "UNAVAILABLE" } });
   expect(JSON.stringify(answer)).not.toContain("secret");
   expect(await client.request("test.fail", { how: "kindly" })).toMatchObject({
-    error: { code: "CONFLICT", message: "already so", retryable: true, retryAfterMs: 5 },
+    error: {
+      code: "INVALID_REQUEST",
+      details: { kind: "CONFLICT" },
+      message: "already so",
+      retryable: true,
+      retryAfterMs: 5,
+    },
   });
 });
 
@@ -384,10 +390,17 @@ test.each([
   [{ to: "7", agentId: "coder" }, "agent:coder:webchat:default:7"],
   [{ sessionKey: "main" }, KEY],
   [{ sessionId: "the-id" }, "found"],
+  [{ sessionId: "a-name" }, "explicit:a-name"],
+  [{ sessionId: "a-name", agentId: "coder" }, "agent:coder:explicit:a-name"],
 ])("agent finds its session by %o", async (params, key) => {
   gateway.sessions.add("found", [], { sessionId: "the-id" });
   await client.request("agent", { message: "go", ...params });
   expect(gateway.chat.requests.at(-1)).toMatchObject({ sessionKey: key });
+});
+
+test("agent begins no session with a name that is none", async () => {
+  const answer = await client.request("agent", { message: "go", sessionId: "../a" });
+  expect(answer).toMatchObject({ error: { code: "INVALID_REQUEST", details: { kind: "NOT_FOUND" } } });
 });
 
 test("sessions.list shows rows with what a list needs", async () => {
@@ -522,7 +535,7 @@ test("approvals are listed and decided once", async () => {
   });
   const decide = (id: string) => client.request("exec.approval.resolve", { id, decision: "allow-once" });
   expect(await decide("ask-1")).toMatchObject({ payload: { ok: true } });
-  expect(await decide("ask-2")).toMatchObject({ error: { code: "NOT_FOUND" } });
+  expect(await decide("ask-2")).toMatchObject({ error: { code: "INVALID_REQUEST", details: { kind: "NOT_FOUND" } } });
 });
 
 test("questions of plugins are marked, and listed by themselves", async () => {
@@ -560,7 +573,9 @@ test.each([
   gateway.chat.ended.clear();
   if (end) gateway.chat.ended.set("late", end);
   const answer = await client.request("exec.approval.resolve", { id: "late", decision: "allow-once" });
-  expect(answer).toMatchObject({ error: { code: "NOT_FOUND", details: { code: "APPROVAL_NOT_FOUND", ...details } } });
+  expect(answer).toMatchObject({
+    error: { code: "INVALID_REQUEST", details: { code: "APPROVAL_NOT_FOUND", ...details } },
+  });
 });
 
 test("pairing requests are listed and approved by their code", async () => {
@@ -577,7 +592,7 @@ test("pairing requests are listed and approved by their code", async () => {
   });
   expect(await client.event("pairing.resolved")).toMatchObject({ payload: { channel: "telegram", senderId: "7" } });
   expect(await client.request("pairing.approve", { channel: "telegram", code: "nope" })).toMatchObject({
-    error: { code: "NOT_FOUND" },
+    error: { code: "INVALID_REQUEST", details: { kind: "NOT_FOUND" } },
   });
 });
 

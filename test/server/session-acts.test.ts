@@ -65,7 +65,7 @@ describe("messages to a session", () => {
     expect(await ask("sessions.send", params)).toMatchObject({ payload: { runId: "send-1", status: "started" } });
     expect(await ask("sessions.send", { ...params, key: "agent:main:not-there" })).toMatchObject({
       ok: false,
-      error: { code: "NOT_FOUND" },
+      error: { code: "INVALID_REQUEST", details: { kind: "NOT_FOUND" } },
     });
   });
 
@@ -191,6 +191,8 @@ describe("sorting sessions", () => {
   test("groups keep their order, and a renamed or deleted one takes its sessions along", async () => {
     gateway.sessions.add("grouped");
     await ask("sessions.groups.put", { names: ["work", "home"] });
+    const about = { event: "sessions.changed", payload: { reason: "groups", ts: expect.any(Number) as unknown } };
+    await expect.poll(() => client.frames).toContainEqual(expect.objectContaining(about));
     await ask("sessions.patch", { key: "agent:main:grouped", category: "home" });
     expect(await ask("sessions.groups.rename", { name: "home", to: "house" })).toMatchObject({
       payload: { groups: [{ name: "work" }, { name: "house", position: 1 }], updatedSessions: 1 },
@@ -198,7 +200,9 @@ describe("sorting sessions", () => {
     expect(gateway.sessions.peek(sessionKey("grouped"))?.category).toBe("house");
     expect(await ask("sessions.groups.delete", { name: "house" })).toMatchObject({ payload: { updatedSessions: 1 } });
     expect(await ask("sessions.groups.list")).toMatchObject({ payload: { groups: [{ name: "work", position: 0 }] } });
-    expect(await ask("sessions.groups.delete", { name: "house" })).toMatchObject({ error: { code: "NOT_FOUND" } });
+    expect(await ask("sessions.groups.delete", { name: "house" })).toMatchObject({
+      error: { code: "INVALID_REQUEST", details: { kind: "NOT_FOUND" } },
+    });
   });
 });
 

@@ -189,7 +189,10 @@ describe.concurrent("a web client", () => {
     const history = await historyOf(client, mainOf(world));
     expect(history.map((message) => message.role)).toEqual(["user", "assistant", "toolResult", "assistant"]);
     const late = await client.request("exec.approval.resolve", { id: asked["id"], decision: "deny" });
-    expect(late).toMatchObject({ ok: false, error: { code: "NOT_FOUND" } });
+    expect(late).toMatchObject({
+      ok: false,
+      error: { code: "INVALID_REQUEST", details: { code: "APPROVAL_NOT_FOUND" } },
+    });
     client.close();
   });
 

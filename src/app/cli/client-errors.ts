@@ -58,7 +58,7 @@ export function callError(method: string, error: ErrorShape): Error {
   const own = detailOf(error, "code");
   const fix = detailOf(error, "fix");
   if (own !== undefined && isErrorCode(own)) return new OpenClawError(own, withoutFix(error));
-  switch (error.code) {
+  switch (detailOf(error, "kind") ?? error.code) {
     case "NOT_FOUND":
       return new OpenClawError("NOT_FOUND", {
         message: sentence(message),
@@ -92,7 +92,7 @@ const sentence = (text: string): string => {
 
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERROR_CODES, code);
 
-function detailOf({ details }: ErrorShape, name: "code" | "fix"): string | undefined {
+function detailOf({ details }: ErrorShape, name: "code" | "fix" | "kind"): string | undefined {
   if (typeof details !== "object" || details === null) return undefined;
   const value: unknown = Reflect.get(details, name);
   return typeof value === "string" ? value : undefined;

@@ -17,7 +17,7 @@ export const reportsOf = (parts: Parts): Reports => ({
   status: () => statusOf(parts),
   health: () => healthOf(parts),
   ready: () => readyOf(parts),
-  snapshot: () => ({ stateDir: parts.live.paths.stateDir }),
+  snapshot: () => ({ stateDir: parts.live.paths.stateDir, configPath: parts.live.paths.configPath }),
   metrics: () => metricsText(parts),
   machine: async () => (await import("./lifecycle/system-methods.ts")).systemInfo(parts),
   tailLogs: (request) => tailLogs(parts.log.file(), request),

@@ -101,6 +101,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     chat,
     sessions: core.sessions,
     sessionGroups: groupsIn(core.journal.values),
+    devices: textIn(core.journal.values, "devices"),
     onPatched: (sessionKey, patch, entry) =>
       core.ports.runs.hooks?.notify("session:patch", { sessionKey, patch, sessionEntry: { ...entry } }, { sessionKey }),
     media: core.media,
@@ -170,6 +171,11 @@ const catalogOf = (parts: Parts): Catalog => ({
   defaultModel: () => parts.model.info,
   settingsOf: (key) => settingsInForce(key, parts),
   rightsOf: (key) => rightsOf(key, parts),
+});
+
+const textIn = (values: KeyValue, key: string): ServerPorts["devices"] => ({
+  read: () => values.get(key),
+  write: (text) => values.set(key, text),
 });
 
 /** The value with the names of the groups of sessions. */

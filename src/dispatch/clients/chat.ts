@@ -161,7 +161,10 @@ function deliverTo(
   const { sessionKey: key } = request;
   const peer = chatOf(key, sessions.peek(key), settings().defaultAgent);
   if (peer) return peer;
-  throw new MethodError("INVALID_REQUEST", `session ${key} belongs to no chat, so nothing can be delivered`);
+  throw new MethodError(
+    "INVALID_REQUEST",
+    "this session belongs to no chat, so nothing can be delivered: leave out deliver",
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { buildKey } from "../../sessions/keys.ts";
+import { agentOf, buildKey } from "../../sessions/keys.ts";
 import { agentAnswers } from "../../types/answers/chat.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { agentId, runId, type RunId } from "../../types/ids.ts";
@@ -80,7 +80,14 @@ async function start(params: AgentParams, ports: Ports) {
     idempotencyKey: params.idempotencyKey ?? randomUUID(),
     ...defined({ thinking, model, timeoutMs, deliver }),
   });
-  const first = { runId: sent.runId, status: "accepted", acceptedAt: ports.clock.now(), sessionKey };
+  const agent = agentOf(sessionKey, ports.catalog.defaultAgent);
+  const first = {
+    runId: sent.runId,
+    status: "accepted",
+    acceptedAt: ports.clock.now(),
+    sessionKey,
+    agentId: agent,
+  };
   return new InStages(first, (signal) => outcomeOf(sent.runId, ports.chat, signal));
 }
 
@@ -110,13 +117,15 @@ function nameSession(params: AgentParams, ports: Ports): SessionKey {
     requireAgent(params, params.sessionKey, ports);
     return sessionForTurn(params.sessionKey, ports);
   }
-  if (params.sessionId !== undefined) return findSession(params.sessionId, ports);
+  const known = params.sessionId === undefined ? undefined : ports.sessions.withId(params.sessionId);
+  if (known !== undefined) return known.key;
   const { defaultAgent } = ports.catalog;
   const agent = params.agentId === undefined ? defaultAgent : agentId(params.agentId);
   if (!ports.catalog.agents().some(({ id }) => id === agent))
     throw new MethodError("INVALID_REQUEST", `there is no agent "${agent}"`, {
       details: { code: "UNKNOWN_AGENT_ID", agentId: agent },
     });
+  if (params.sessionId !== undefined) return explicitSession(agent, params.sessionId, ports);
   const { channel = "webchat", accountId: account = "default", to: sender } = params;
   if (sender !== undefined) {
     return buildKey({ kind: "direct", agentId: agent, channel, account, sender }, defaultAgent);
@@ -124,10 +133,10 @@ function nameSession(params: AgentParams, ports: Ports): SessionKey {
   return ports.keys.inner(buildKey({ kind: "main", agentId: agent }, defaultAgent));
 }
 
-function findSession(sessionId: string, { sessions }: Ports): SessionKey {
-  const row = sessions.withId(sessionId);
-  if (row === undefined) throw new MethodError("NOT_FOUND", `no session has the id ${sessionId}`);
-  return row.key;
+/** The session of a client that names its sessions itself, begun or not. Throws `MethodError` for what is no name. */
+function explicitSession(agent: string, name: string, { keys }: Ports): SessionKey {
+  if (/^[\w.-]{1,128}$/.test(name)) return keys.inner(`agent:${agent}:explicit:${name}`);
+  throw new MethodError("NOT_FOUND", "no session has this id");
 }
 
 async function wait(params: { runId: string; timeoutMs?: number | undefined }, { chat, clock }: Ports) {

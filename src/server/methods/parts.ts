@@ -1,6 +1,8 @@
 import type { EventLoopHealth } from "../event-loop.ts";
 import type { Hub } from "../transport/hub.ts";
 import type { Presence } from "../transport/presence.ts";
+import type { Devices } from "../devices/devices.ts";
+import type { SetupCodes } from "../devices/setup-codes.ts";
 
 /** The server's own state, which its methods read and change. */
 export interface MethodParts {
@@ -8,5 +10,9 @@ export interface MethodParts {
   readonly sessionsFile: string;
   readonly hub: Hub;
   readonly presence: Presence;
+  readonly devices: Devices;
+  readonly codes: SetupCodes;
+  /** Where other machines reach the gateway; undefined while it listens on loopback only. */
+  readonly reachedAt: string | undefined;
   eventLoop(): EventLoopHealth;
 }

@@ -199,7 +199,7 @@ function sessionForPatch(key: SessionKey, ports: KeyPorts): SessionKey {
 /** Only groups have an activation: elsewhere every message is for the agent, and the setting would have no effect. */
 function refuseActivation(key: SessionKey, { sessions, catalog }: KeyPorts): void {
   if (chatOf(key, sessions.peek(key), catalog.defaultAgent)?.chat.kind === "group") return;
-  throw refused("NOT_A_GROUP", `groupActivation is a setting of groups, and ${key} is not the session of a group`);
+  throw refused("NOT_A_GROUP", "groupActivation is a setting of groups, and this is not the session of a group");
 }
 
 const refused = (code: string, message: string): MethodError =>

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import type { ServerPorts } from "../options.ts";
+import type { Hub } from "../transport/hub.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "sessionGroups">;
+type Ports = Pick<ServerPorts, "sessions" | "sessionGroups" | "clock">;
 
 const name = z.string().trim().min(1).max(128);
 const groups = z.looseObject({
@@ -14,9 +15,11 @@ const changed = groups.extend({ ok: z.boolean(), updatedSessions: z.number().opt
 /** The groups into which a person sorts sessions: the names, in order. A session names its group as `category`. */
 class Groups {
   readonly #ports: Ports;
+  readonly #hub: Pick<Hub, "publish">;
 
-  constructor(ports: Ports) {
+  constructor(ports: Ports, hub: Pick<Hub, "publish">) {
     this.#ports = ports;
+    this.#hub = hub;
   }
 
   /** The kept names, and after them those that only sessions have. */
@@ -31,8 +34,11 @@ class Groups {
     return { groups: names.map((one, position) => ({ name: one, position })), sectionOrder: [] };
   }
 
-  keep(names: readonly string[]): Promise<void> {
-    return this.#ports.sessionGroups.write([...new Set(names)]);
+  async keep(names: readonly string[]): Promise<void> {
+    const { sessionGroups, clock } = this.#ports;
+    await sessionGroups.write([...new Set(names)]);
+    const payload = { reason: "groups", ts: clock.now() };
+    this.#hub.publish({ event: "sessions.changed", payload, scope: "operator.read" });
   }
 
   /** Gives a group another name, or takes it away; its sessions follow. Throws `MethodError` when there is no such group. */
@@ -49,8 +55,8 @@ class Groups {
 }
 
 /** Methods for the groups of sessions. */
-export function sessionGroupMethods(ports: Ports): readonly Method[] {
-  const all = new Groups(ports);
+export function sessionGroupMethods(ports: Ports, hub: Pick<Hub, "publish">): readonly Method[] {
+  const all = new Groups(ports, hub);
   return [
     defineMethod({
       name: "sessions.groups.list",

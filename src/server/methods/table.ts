@@ -1,4 +1,5 @@
 import type { Method } from "../../types/method.ts";
+import { deviceMethods } from "./devices.ts";
 import { agentRunMethods } from "./agent.ts";
 import { approvalMethods } from "./approvals.ts";
 import { pairingCodeMethods } from "./pairing.ts";
@@ -26,7 +27,7 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
     ...agentRunMethods(ports),
     ...sessionMethods(ports, parts),
     ...startupMethods(ports),
-    ...sessionGroupMethods(ports),
+    ...sessionGroupMethods(ports, parts.hub),
     ...sessionActMethods(ports, parts.hub),
     ...patchMethods(ports, parts),
     ...statusMethods(ports, parts),
@@ -34,5 +35,6 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
     ...approvalMethods(ports, parts.hub),
     ...pairingCodeMethods(ports, parts.hub),
     ...questionMethods(ports, parts.hub),
+    ...deviceMethods(ports, parts),
   ];
 }

@@ -11,7 +11,7 @@ type Ports = Pick<ServerPorts, "sessions">;
  */
 export function sessionForTurn(key: SessionKey, { sessions }: Ports): SessionKey {
   if (parseKey(key).kind !== "subagent" || sessions.peek(key)?.spawnedBy !== undefined) return key;
-  throw new MethodError("INVALID_REQUEST", `${key} is the session of a subagent, and no agent has started it`, {
+  throw new MethodError("INVALID_REQUEST", "this is the session of a subagent, and no agent has started it", {
     details: { code: "SUBAGENT_NOT_STARTED" },
   });
 }

@@ -4,6 +4,8 @@ import { Secret } from "../../types/secret.ts";
 import { maskStrings } from "../../utils/secrets/mask-strings.ts";
 
 export const PROTOCOL = 4;
+/** Version 3 has the same frames; its deltas have the whole text, as those of version 4 do beside the new part. */
+export const OLDEST_PROTOCOL = 3;
 /** Most bytes of a frame before the handshake is done. */
 export const MAX_FIRST_FRAME = 65_536;
 
@@ -79,11 +81,16 @@ export function encodeAnswer(id: string, answer: FrameAnswer): string {
   return JSON.stringify({ type: "res", id, ...answer });
 }
 
+/** Kinds of errors for which the protocol has one code, that of requests which cannot be served as they are. */
+const KINDS: ReadonlySet<string> = new Set(["NOT_FOUND", "CONFLICT"]);
+
 export function errorShape(error: MethodError): ErrorShape {
+  const isKind = KINDS.has(error.code);
+  const details = isKind ? { ...error.details, kind: error.code } : error.details;
   return {
-    code: error.code,
+    code: isKind ? "INVALID_REQUEST" : error.code,
     message: Secret.mask(error.message),
-    ...(error.details === undefined ? {} : { details: maskStrings(error.details) }),
+    ...(details === undefined ? {} : { details: maskStrings(details) }),
     ...(error.retryAfterMs === undefined ? {} : { retryable: true, retryAfterMs: error.retryAfterMs }),
   };
 }

@@ -1,7 +1,7 @@
-import type { Caller } from "../../types/method.ts";
-import type { AuthGate } from "./auth.ts";
+import { randomUUID } from "node:crypto";
 import type { Calls } from "./calls.ts";
-import { CONNECTION_POLICY, PROTOCOL } from "./frames.ts";
+import { CONNECTION_POLICY } from "./frames.ts";
+import type { Admission, Welcome } from "./handshake.ts";
 import type { Hub } from "./hub.ts";
 import type { ServerOptions, ServerPorts } from "../options.ts";
 import type { Presence } from "./presence.ts";
@@ -20,6 +20,9 @@ const OWN_EVENTS = [
   "plugin.approval.resolved",
   "question.requested",
   "question.resolved",
+  "device.pair.requested",
+  "device.pair.resolved",
+  "device.pair.setup.completed",
   "pairing.resolved",
   "sessions.changed",
   "session.message",
@@ -34,27 +37,37 @@ interface Parts {
   readonly calls: Calls;
   readonly hub: Hub;
   readonly presence: Presence;
-  readonly gate: AuthGate;
+  readonly admission: Admission;
 }
 
 /** Services of the server for its sockets: access, the hello message, and presence when a client joins or leaves. */
 export function socketServices(options: ServerOptions, ports: Ports, parts: Parts): SocketServices {
-  const { calls, hub, presence, gate } = parts;
+  const { calls, hub, presence, admission } = parts;
   const { clock, log } = ports;
   const { handshakeMs } = options.access;
+  // A client sees by another one that the gateway was started again.
+  const bootId = randomUUID();
   const publishPresence = () =>
     hub.publish({ event: "presence", payload: { presence: presence.list() }, scope: "operator.read" });
   return {
-    gate,
+    admission,
     calls,
     clock,
     log,
     ...(handshakeMs !== undefined && { handshakeMs }),
-    hello: (caller) => ({ ...hello(options, parts, caller), snapshot: snapshot(ports, presence) }),
-    joined(connection, params, address) {
+    hello: (welcome) => ({ ...hello(options, parts, bootId, welcome), snapshot: snapshot(ports, presence) }),
+    refused({ error, request }, address) {
+      log.warn("connection refused", { address, reason: error.message });
+      if (request === undefined) return;
+      hub.publish({ event: "device.pair.requested", payload: request, scope: "operator.pairing" });
+    },
+    joined(connection, { params, setup }, address) {
       presence.join(connection, params, address);
       publishPresence();
       hub.add(connection);
+      if (setup !== undefined) {
+        hub.publish({ event: "device.pair.setup.completed", payload: setup, scope: "operator.pairing" });
+      }
       const { id, mode } = params.client;
       log.info("client connected", { connection: connection.id, client: id, mode, address });
     },
@@ -67,17 +80,24 @@ export function socketServices(options: ServerOptions, ports: Ports, parts: Part
   };
 }
 
-function hello(options: ServerOptions, { calls }: Parts, caller: Caller): Record<string, unknown> {
+function hello(
+  options: ServerOptions,
+  { calls }: Pick<Parts, "calls">,
+  bootId: string,
+  welcome: Welcome,
+): Record<string, unknown> {
+  const { caller, protocol, device } = welcome;
+  const issued = device === undefined ? {} : { deviceToken: device.token.value, issuedAtMs: device.token.createdAtMs };
   return {
     type: "hello-ok",
-    protocol: PROTOCOL,
-    server: { version: options.version, connId: caller.connId },
+    protocol,
+    server: { version: options.version, connId: caller.connId, bootId },
     features: {
       methods: calls.names(),
       events: [...new Set([...OWN_EVENTS, ...options.eventNames])].toSorted(),
       capabilities: CAPABILITIES,
     },
-    auth: { role: "operator", scopes: [...caller.scopes] },
+    auth: { role: "operator", scopes: [...caller.scopes], ...issued },
     policy: CONNECTION_POLICY,
   };
 }
@@ -91,6 +111,7 @@ function snapshot({ catalog, reports, keys }: Ports, presence: Presence): Record
     authMode: "token",
     sessionDefaults: {
       defaultAgentId: catalog.defaultAgent,
+      modelConfigured: catalog.defaultModel() !== undefined,
       mainKey: "main",
       mainSessionKey: keys.wire(keys.inner("main")),
     },

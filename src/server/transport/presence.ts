@@ -2,12 +2,19 @@ import { hostname } from "node:os";
 import type { ClientConnection } from "./connection.ts";
 import type { ConnectParams } from "./handshake.ts";
 
-/** A row of `system-presence`, in the protocol's names. */
-export interface PresenceRow {
+/** Where a client runs. */
+interface ClientPlace {
   readonly host?: string;
   readonly ip?: string;
-  readonly version: string;
   readonly platform: string;
+  readonly deviceFamily?: string;
+  readonly deviceId?: string;
+  readonly instanceId?: string;
+}
+
+/** A row of `system-presence`, in the protocol's names. */
+export interface PresenceRow extends ClientPlace {
+  readonly version: string;
   readonly mode: string;
   readonly reason: "self" | "connect";
   readonly text: string;
@@ -15,7 +22,6 @@ export interface PresenceRow {
   readonly onlineSince: number;
   readonly roles?: readonly string[];
   readonly scopes?: readonly string[];
-  readonly instanceId?: string;
 }
 
 /** The gateway and its connected clients, as `system-presence` lists them. */
@@ -60,6 +66,8 @@ export class Presence {
       roles: ["operator"],
       scopes: [...(connection.caller?.scopes ?? [])],
       ...(client.instanceId === undefined ? {} : { instanceId: client.instanceId }),
+      ...(client.deviceFamily === undefined ? {} : { deviceFamily: client.deviceFamily }),
+      ...(connection.caller?.deviceId === undefined ? {} : { deviceId: connection.caller.deviceId }),
     });
   }
 

@@ -16,7 +16,7 @@ export function grantScopes(asked: readonly string[] | undefined): ReadonlySet<s
 }
 
 /** `operator.admin` covers every other scope, `operator.write` covers reading. */
-export function hasScope(scopes: ReadonlySet<string>, needed: Scope): boolean {
+export function hasScope(scopes: ReadonlySet<string>, needed: string): boolean {
   if (scopes.has("operator.admin") || scopes.has(needed)) return true;
   return needed === "operator.read" && scopes.has("operator.write");
 }

@@ -3,12 +3,10 @@ import type { Socket } from "node:net";
 import type { RawData, WebSocket } from "ws";
 import type { Clock } from "../../types/clock.ts";
 import type { Log } from "../../types/log.ts";
-import type { Caller } from "../../types/method.ts";
-import type { AuthGate } from "./auth.ts";
 import type { Calls } from "./calls.ts";
 import { ClientConnection } from "./connection.ts";
 import { MAX_FIRST_FRAME, parseFrame, type RequestFrame } from "./frames.ts";
-import { judgeConnect, type ConnectParams } from "./handshake.ts";
+import { judgeConnect, type Admission, type RefusedConnect, type Welcome } from "./handshake.ts";
 import type { RemotePeer } from "../remote-peer.ts";
 import { background } from "../../utils/background.ts";
 
@@ -19,15 +17,17 @@ const MOST_HELD_MS = 2000;
 const MAX_FIRST_BYTES = MAX_FIRST_FRAME + 16_384;
 
 export interface SocketServices {
-  readonly gate: AuthGate;
+  readonly admission: Admission;
   readonly calls: Calls;
   readonly clock: Clock;
   readonly log: Log;
   /** Milliseconds within which the handshake must be done. */
   readonly handshakeMs?: number;
-  hello(caller: Caller): Record<string, unknown>;
+  hello(welcome: Welcome): Record<string, unknown>;
   /** Called after the answer to the handshake. */
-  joined(connection: ClientConnection, params: ConnectParams, address: string): void;
+  joined(connection: ClientConnection, welcome: Welcome, address: string): void;
+  /** Called after the refusal of a handshake. */
+  refused(refusal: RefusedConnect, address: string): void;
   left(connection: ClientConnection): void;
 }
 
@@ -50,12 +50,20 @@ export function serveSocket(socket: WebSocket, wire: Wire, services: SocketServi
     cancelTimeout();
     wire.settled();
   };
+  const nonce = randomUUID();
+  let isShaking = false;
   socket.on("message", (data, isBinary) => {
     const text = isBinary ? undefined : textOf(data);
     if (text === undefined) return connection.close(1003, "text frames only");
     if (connection.caller !== undefined) return serveFrame(text, connection, services);
+    if (isShaking) return connection.close(1008, "invalid handshake: a request came before the answer to connect");
     if (Buffer.byteLength(text) > MAX_FIRST_FRAME) return connection.close(1009, "first frame is too large");
-    if (performHandshake(text, connection, wire.peer, services)) settle();
+    isShaking = true;
+    background(
+      "handshake",
+      performHandshake(text, connection, { nonce, peer: wire.peer, settle }, services),
+      services.log,
+    );
   });
   // `close` follows every error and does the cleanup.
   socket.on("error", (error) =>
@@ -66,7 +74,7 @@ export function serveSocket(socket: WebSocket, wire: Wire, services: SocketServi
     connection.leave();
     if (connection.caller !== undefined) services.left(connection);
   });
-  connection.challenge(randomUUID(), services.clock.now());
+  connection.challenge(nonce, services.clock.now());
 }
 
 function textSocket(socket: WebSocket) {
@@ -94,36 +102,59 @@ function textOf(data: RawData): string {
   return Buffer.isBuffer(data) ? data.toString("utf8") : Buffer.from(data).toString("utf8");
 }
 
-/** True when the handshake succeeded. */
-function performHandshake(
+interface Shaking {
+  /** What a device signs. */
+  readonly nonce: string;
+  readonly peer: RemotePeer;
+  /** Called when the client is let in. */
+  settle(): void;
+}
+
+/** Answers the first frame. A device that is new is kept before it gets its token. */
+async function performHandshake(
   text: string,
   connection: ClientConnection,
-  peer: RemotePeer,
+  { nonce, peer, settle }: Shaking,
   services: SocketServices,
-): boolean {
+): Promise<void> {
   const parsed = parseFrame(text);
   if (parsed.kind === "invalid") return refuse(connection, parsed.id, parsed.error.message);
   const { frame } = parsed;
   if (frame.method !== "connect") {
     return refuse(connection, frame.id, "invalid handshake: the first request must be connect");
   }
-  const result = judgeConnect(frame.params, { connId: connection.id, peer }, services.gate);
+  const from = { connId: connection.id, peer, nonce, now: services.clock.now() };
+  const result = judgeConnect(frame.params, from, services.admission);
   if (result.kind === "refused") {
-    services.log.warn("connection refused", { address: peer.address, reason: result.error.message });
     connection.answer(frame.id, { ok: false, error: result.error });
-    connection.close(result.closeCode, result.closeReason);
-    return false;
+    connection.close(result.closeCode, result.closeReason.slice(0, 120));
+    return services.refused(result, peer.address);
   }
+  if (result.device !== undefined && !(await isKept(services))) {
+    const error = { code: "UNAVAILABLE", message: "the device cannot be kept: the gateway's log has the cause" };
+    connection.answer(frame.id, { ok: false, error });
+    return connection.close(1011, error.message);
+  }
+  if (connection.gone.aborted) return;
   connection.caller = result.caller;
-  connection.answer(frame.id, { ok: true, payload: services.hello(result.caller) });
-  services.joined(connection, result.params, peer.address);
-  return true;
+  connection.answer(frame.id, { ok: true, payload: services.hello(result) });
+  services.joined(connection, result, peer.address);
+  settle();
 }
 
-function refuse(connection: ClientConnection, id: string, message: string): boolean {
+async function isKept({ admission, log }: SocketServices): Promise<boolean> {
+  try {
+    await admission.devices.saved();
+    return true;
+  } catch (error) {
+    log.error("the list of devices could not be written", { error });
+    return false;
+  }
+}
+
+function refuse(connection: ClientConnection, id: string, message: string): void {
   connection.answer(id, { ok: false, error: { code: "INVALID_REQUEST", message } });
   connection.close(1008, message.slice(0, 120));
-  return false;
 }
 
 function serveFrame(text: string, connection: ClientConnection, services: SocketServices): void {

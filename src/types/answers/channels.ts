@@ -123,6 +123,9 @@ export const channelAnswers = {
   status: z.looseObject({
     channelOrder: z.array(z.string()).optional(),
     channelLabels: z.record(z.string(), z.string()).optional(),
+    channelDetailLabels: z.record(z.string(), z.string()).optional(),
+    channelSystemImages: z.looseObject({}).optional(),
+    channelMeta: z.array(z.looseObject({ id: z.string(), label: z.string(), detailLabel: z.string() })).optional(),
     ts: z.number().optional(),
     /** Each channel as a whole. */
     channels: z

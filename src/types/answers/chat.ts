@@ -20,6 +20,7 @@ export const agentAnswers = {
     status: z.string(),
     acceptedAt: z.number().optional(),
     sessionKey: keyField().optional(),
+    agentId: z.string().optional(),
     /** Of the second answer: `completed` or `aborted`. */
     summary: z.string().optional(),
     result: z

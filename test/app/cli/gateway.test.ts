@@ -88,10 +88,10 @@ test("a gateway that has not published its port yet is reported as starting", as
 
 test("what the gateway says to do about an error is shown", async () => {
   const fix = "See what there is: openclaw inbox list --all.";
-  const refuse = (code: string) => () => {
-    throw new Refusal(code, "There is no message in row 9.", { fix });
+  const refuse = (details: object) => () => {
+    throw new Refusal("INVALID_REQUEST", "There is no message in row 9.", { ...details, fix });
   };
-  const gateway = await fakeGateway({ "inbox.get": refuse("NOT_FOUND"), "inbox.drop": refuse("INVALID_REQUEST") });
+  const gateway = await fakeGateway({ "inbox.get": refuse({ kind: "NOT_FOUND" }), "inbox.drop": refuse({}) });
   const env = { ...emptyState(), ...gateway.env };
   for (const verb of ["show", "drop"])
     expect((await run(["inbox", verb, "9"], env)).err).toMatch(
@@ -232,7 +232,11 @@ test("Ctrl-C ends the run too", async () => {
 
 test("errors of the gateway keep their meaning", async () => {
   const refusals: [Refusal, number, string][] = [
-    [new Refusal("NOT_FOUND", "no session has the id x"), 1, "error NOT_FOUND: No session has the id x."],
+    [
+      new Refusal("INVALID_REQUEST", "no session has the id x", { kind: "NOT_FOUND" }),
+      1,
+      "error NOT_FOUND: No session has the id x.",
+    ],
     [new Refusal("INVALID_REQUEST", "unknown model"), 2, "error USAGE: Unknown model."],
     [new Refusal("UNAVAILABLE", "The disk is full.", { code: "DISK_FULL" }), 75, "error DISK_FULL: The disk is full."],
     [new Refusal("UNAVAILABLE", "agent failed inside"), 1, "error: agent: agent failed inside"],

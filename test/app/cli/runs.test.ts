@@ -292,7 +292,7 @@ test("a running gateway is asked instead", async () => {
     "runs.list": () => ({ runs: [line] }),
     "runs.get": ({ params }) => {
       if (params["runId"] === "abc1") return { run: line, inbox: [], outbox: [] };
-      throw new Refusal("NOT_FOUND", "There is no run x.");
+      throw new Refusal("INVALID_REQUEST", "There is no run x.", { kind: "NOT_FOUND" });
     },
     "runs.prompt": () => ({
       runId: "abc1",

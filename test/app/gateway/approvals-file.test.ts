@@ -60,7 +60,7 @@ test("a change for an older state, or for none, is refused and writes nothing", 
   const other = { version: 1, defaults: { ask: "always" } };
   put(other);
   expect(await admin.request("exec.approvals.set", { file: NEW, baseHash: hash })).toMatchObject({
-    error: { code: "CONFLICT", details: { code: "APPROVALS_CHANGED" } },
+    error: { code: "INVALID_REQUEST", details: { kind: "CONFLICT", code: "APPROVALS_CHANGED" } },
   });
   expect(await admin.request("exec.approvals.set", { file: NEW })).toMatchObject({
     error: { code: "INVALID_REQUEST", details: { code: "BASE_HASH_REQUIRED" } },

@@ -107,6 +107,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
   const chat = new ScriptedChat((run) => run.tell(...says("Hello from the script."), ends()));
   const sessions = new MemorySessions();
   let groups: readonly string[] = [];
+  let devices: string | undefined;
   const events = new Feed<GatewayEvent>();
   const stored: TestServer["stored"] = [];
   const options: ServerOptions = {
@@ -133,6 +134,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
   const ports: ServerPorts = {
     chat,
     sessions,
+    devices: { read: async () => devices, write: async (text) => void (devices = text) },
     sessionGroups: { read: async () => groups, write: async (names) => void (groups = names) },
     media: {
       read: async (id) => {

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { z } from "zod";
 import { defineMethod, type Method, type Scope } from "../../../types/method.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
@@ -7,6 +8,7 @@ import type { Parts } from "../parts/parts.ts";
 /** The agent that a request is about, and the time. */
 interface Asked {
   readonly agent: AgentSettings;
+  readonly agents: readonly AgentSettings[];
   readonly now: number;
   readonly params: Readonly<Record<string, unknown>>;
 }
@@ -71,7 +73,6 @@ const NEVER = new Date(0).toISOString();
 /** Lists that OpenClaw's clients ask for whatever the gateway offers, and of which this gateway has nothing. */
 const ROWS: readonly Row[] = [
   ["artifacts.list", "operator.read", () => ({ artifacts: [] })],
-  ["device.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
   [
     "doctor.memory.status",
     "operator.read",
@@ -97,6 +98,9 @@ const ROWS: readonly Row[] = [
   ["node.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
   ["openclaw.approval.list", "operator.approvals", () => []],
   ["plugins.catalog.browse", "operator.read", () => ({ items: [] })],
+  ["plugins.uiDescriptors", "operator.read", () => ({ ok: true, descriptors: [] })],
+  ["portal.list", "operator.read", () => ({ portals: [] })],
+  ["projects.list", "operator.write", ({ agents }) => ({ projects: agents.map(projectOf), observedProjects: [] })],
   ["progressCard.get", "operator.read", () => ({ card: null })],
   [
     "skills.curator.status",
@@ -156,11 +160,23 @@ const ROWS: readonly Row[] = [
       effective: NO_GITHUB,
     }),
   ],
+  ["taskSuggestions.list", "operator.read", () => ({ suggestions: [] })],
   ["transcripts.list", "operator.read", () => ({ sessions: [], nextCursor: null })],
   ["tts.personas", "operator.read", () => ({ active: null, personas: [] })],
+  ["update.runs.get", "operator.admin", () => ({ run: null })],
+  ["users.prefs.get", "operator.read", () => ({ status: "no_durable_identity" })],
   ["users.list", "operator.read", () => ({ profiles: [] })],
   ["worktrees.list", "operator.read", () => ({ worktrees: [] })],
 ];
+
+/** The workspace of an agent, the only project that it has. */
+const projectOf = ({ id, workspace }: AgentSettings) => ({
+  id: `workspace:${id}`,
+  displayName: basename(workspace),
+  repoRoot: workspace,
+  source: "workspace",
+  agentId: id,
+});
 
 const localEnvironment = () => ({
   id: "gateway",
@@ -185,7 +201,7 @@ export const emptyMethods = ({ live, core }: Pick<Parts, "live" | "core">): read
       result: z.unknown(),
       run: async (params) => {
         const agent = agentCalled(params.agentId, { live });
-        return answer({ agent, now: core.ports.clock.now(), params });
+        return answer({ agent, agents: live.agents, now: core.ports.clock.now(), params });
       },
     }),
   );

@@ -63,6 +63,7 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
         return heartbeatsOf(heartbeats.isOn, await heartbeats.reports());
       },
     }),
+    systemEvent({ heartbeats, live, core }),
     defineMethod({
       name: "wake",
       scope: "operator.write",
@@ -92,13 +93,33 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
   ];
 }
 
+const systemEvent = ({ heartbeats, live, core }: Pick<Parts, "heartbeats" | "live" | "core">): Method =>
+  defineMethod({
+    name: "system-event",
+    scope: "operator.admin",
+    params: z.looseObject({
+      text: z.string().trim().min(1).max(MOST_EVENT_CHARS),
+      sessionKey: keyParam().optional(),
+    }),
+    result: z.looseObject({ ok: z.boolean() }),
+    run: async ({ text, sessionKey: key }) => {
+      if (key !== undefined && !core.sessions.peek(key)) throw noConversation();
+      if (key === undefined) await heartbeats.tell(live.defaultAgent.id, text);
+      else await core.journal.events.add(key, text);
+      return { ok: true };
+    },
+  });
+
 const refused = (text: string): MethodError => new MethodError("INVALID_REQUEST", text);
+
+const noConversation = (): MethodError => new MethodError("NOT_FOUND", "there is no such conversation");
 
 const noBeat = (id: string): MethodError =>
   refused(`the agent "${id}" has no heartbeat: set agents.defaults.heartbeat.every`);
 
 function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]) {
   return {
+    ok: true,
     enabled,
     agents: reports.map(({ row, ...report }) => ({
       ...report,
@@ -120,7 +141,7 @@ async function wakeSession(
 ): Promise<{ readonly ok: true }> {
   const defaultAgent = live.defaultAgent.id;
   const entry = core.sessions.peek(key);
-  if (!entry) throw new MethodError("NOT_FOUND", `there is no conversation ${key}`);
+  if (!entry) throw noConversation();
   const act: WakeAct = { kind: "wake", name: "wake", isTrusted: true, ...wish };
   const place = { sessionKey: key, to: chatOf(key, entry, defaultAgent) };
   await core.dispatch.receive([hookMessage(act, `wake:${randomUUID()}`, place, core.ports.clock.now())]);

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { Credentials } from "../../../providers/auth/credentials.ts";
+import { ownCredentialsOf } from "../../../providers/auth/own-credentials.ts";
 import { probeAll } from "../../../providers/probe.ts";
 import type { AgentId } from "../../../types/ids.ts";
 import type { AuthProfile } from "../../../types/auth.ts";
@@ -55,7 +57,37 @@ export const modelMethods = (parts: Pick<Parts, "live" | "core">): readonly Meth
     result: probeAnswer,
     run: (asked) => probe(parts, asked),
   }),
+  defineMethod({
+    name: "models.authLogout",
+    scope: "operator.admin",
+    params: z.looseObject({ provider: name, profileIds: z.array(name).optional(), agentId: name.optional() }),
+    result: z.looseObject({
+      provider: z.string(),
+      removedProfiles: z.array(z.string()),
+      abortedRunIds: z.array(z.string()),
+    }),
+    run: async ({ provider, profileIds, agentId: id }) => {
+      const stores = storesOf(id === undefined ? undefined : agentCalled(id, parts), parts);
+      const removed = await Promise.all(stores.map((store) => forget(store, provider, profileIds)));
+      return { provider, removedProfiles: [...new Set(removed.flat())], abortedRunIds: [] };
+    },
+  }),
 ];
+
+/** The stored keys that all agents share, and those of an agent. */
+function storesOf(agent: AgentSettings | undefined, { live }: Pick<Parts, "live">): readonly Credentials[] {
+  const own = agent === undefined ? undefined : ownCredentialsOf(live.agents)(agent.id);
+  return own === undefined ? [new Credentials(live.paths.credentials)] : [own];
+}
+
+/** Removes the stored keys of a provider, or the named ones of them; the provider is not informed. */
+async function forget(store: Credentials, provider: string, only: readonly string[] | undefined): Promise<string[]> {
+  const { profiles } = await store.read();
+  const ids = [...profiles].filter(([id, key]) => key.provider === provider && only?.includes(id) !== false);
+  const gone: string[] = [];
+  for (const [id] of ids) if (await store.remove(id)) gone.push(id);
+  return gone;
+}
 
 interface ModelsAsked {
   readonly agentId?: string | undefined;

@@ -8,6 +8,7 @@ import { defineMethod, MethodError, type Method } from "../../../types/method.ts
 import { listRuns, runAnswers, showPrompt, showRun } from "../../runs/list.ts";
 import type { RunPlace } from "../../runs/prompt.ts";
 import type { Parts } from "../parts/parts.ts";
+import { auditMethods } from "./audit-methods.ts";
 
 const oneRun = z.looseObject({ runId: z.string().min(1) });
 
@@ -15,6 +16,7 @@ const oneRun = z.looseObject({ runId: z.string().min(1) });
 export function runMethods(parts: Parts): readonly Method[] {
   const place = placeOf(parts);
   return [
+    ...auditMethods(parts),
     defineMethod({
       name: "runs.list",
       scope: "operator.read",

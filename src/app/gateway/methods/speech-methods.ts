@@ -27,6 +27,18 @@ const service = z.looseObject({
   voices: z.array(z.string()),
 });
 
+/** Answers are spoken by one voice: only none can be chosen. */
+const SET_PERSONA = defineMethod({
+  name: "tts.setPersona",
+  scope: "operator.admin",
+  params: z.looseObject({ persona: z.string().nullable() }),
+  result: z.looseObject({ persona: z.null() }),
+  run: async ({ persona }) => {
+    if (persona === null || ["", "off", "none", "default"].includes(persona.trim())) return { persona: null };
+    throw new MethodError("INVALID_REQUEST", `there is no persona "${persona}": answers are spoken by one voice`);
+  },
+});
+
 /** The methods that show the speech of answers, and switch it. */
 export const speechMethods = (parts: Pick<Parts, "live">): readonly Method[] => [
   defineMethod({
@@ -68,6 +80,7 @@ export const speechMethods = (parts: Pick<Parts, "live">): readonly Method[] => 
       return { providers, active: activeIn(services, parts) };
     },
   }),
+  SET_PERSONA,
   switchMethod("tts.enable", true, parts),
   switchMethod("tts.disable", false, parts),
   defineMethod({

@@ -107,7 +107,10 @@ describe("an agent", () => {
   test("that is the default is never removed, and a name is taken once", async () => {
     expect(await refused("agents.delete", { agentId: "main" })).toMatchObject({ code: "INVALID_REQUEST" });
     expect(await refused("agents.create", { name: "Main" })).toMatchObject({ code: "INVALID_REQUEST" });
-    expect(await refused("agents.delete", { agentId: "nobody" })).toMatchObject({ code: "NOT_FOUND" });
+    expect(await refused("agents.delete", { agentId: "nobody" })).toMatchObject({
+      code: "INVALID_REQUEST",
+      details: { kind: "NOT_FOUND" },
+    });
     await call("agents.create", { name: "Twin" }, "AgentsCreateResult");
     expect(await refused("agents.create", { name: "twin" })).toMatchObject({ message: /already/ });
     expect(await refused("agents.create", { name: "!!!" })).toMatchObject({ code: "INVALID_REQUEST" });

@@ -6,6 +6,7 @@ import { startFakeModel, type FakeModel } from "../../../fakes/model.ts";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
 import { writePlugin } from "../../../kit/gateway/plugins.ts";
 import { merge } from "../../../kit/gateway/world.ts";
+import { Device } from "../../../kit/server/device.ts";
 import { connectParams, RawClient } from "../../../kit/server/server.ts";
 import { misfits, strictShape } from "../../../kit/strict-shape.ts";
 import { until } from "../../../kit/until.ts";
@@ -53,6 +54,7 @@ beforeAll(async () => {
   client = new RawClient(fixture.http.replace("http", "ws"));
   const scopes = ["operator.admin", "operator.approvals", "operator.pairing"];
   await client.connect({ ...connectParams(TOKEN), scopes });
+  await pairTwo();
   await play(requestsFor(fixture.telegram));
 }, 180_000);
 afterAll(async () => {
@@ -61,6 +63,16 @@ afterAll(async () => {
   await whatsapp.close();
   await model.close();
 });
+
+/** Two devices, which then want more than they have. */
+async function pairTwo(): Promise<void> {
+  for (const device of [1, 2].map(() => new Device(() => fixture.http.replace("http", "ws")))) {
+    const { client: first, token } = await device.connect({ token: TOKEN });
+    first.close();
+    const { client: second } = await device.connect({ deviceToken: token }, ["operator.write"]);
+    await second.closed;
+  }
+}
 
 async function play(rows: readonly Request[]): Promise<void> {
   const known = new Map<string, unknown>();

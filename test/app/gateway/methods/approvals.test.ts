@@ -78,7 +78,7 @@ test("an id that is taken is refused, and a time that is over gives no decision"
   await ask("exec.approval.request", { ...command, id: "taken", twoPhase: true });
   expect(await client.request("exec.approval.request", { ...command, id: "taken" })).toMatchObject({
     ok: false,
-    error: { code: "CONFLICT" },
+    error: { code: "INVALID_REQUEST", details: { kind: "CONFLICT" } },
   });
   await ask("exec.approval.resolve", { id: "taken", decision: "deny" });
 });

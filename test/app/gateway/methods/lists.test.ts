@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -38,7 +38,13 @@ afterAll(async () => {
 
 const answered = z.looseObject({
   payload: z.unknown().optional(),
-  error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  error: z
+    .looseObject({
+      code: z.string(),
+      message: z.string(),
+      details: z.looseObject({ kind: z.string().optional() }).optional(),
+    })
+    .optional(),
 });
 
 async function ask(method: string, params: object = {}): Promise<unknown> {
@@ -52,6 +58,7 @@ describe("a list of the protocol has its shape", () => {
     ["agents.workspace.list", { agentId: "main" }, "AgentsWorkspaceListResult"],
     ["agents.workspace.get", { agentId: "main", path: "AGENTS.md" }, "AgentsWorkspaceGetResult"],
     ["approval.history", { limit: 50 }, "ApprovalHistoryResult"],
+    ["audit.list", { limit: 5 }, "AuditListResult"],
     ["artifacts.list", { sessionKey: SESSION }, "ArtifactsListResult"],
     ["environments.list", {}, "EnvironmentsListResult"],
     ["exec.approval.grants.list", {}, "ExecApprovalGrantsListResult"],
@@ -62,6 +69,9 @@ describe("a list of the protocol has its shape", () => {
     ["models.probe", { provider: "unknown" }, "ModelsProbeResult"],
     ["plugins.list", {}, "PluginsListResult"],
     ["plugins.refresh", {}, "PluginsRefreshResult"],
+    ["projects.list", {}, "ProjectsListResult"],
+    ["taskSuggestions.list", { agentId: "main" }, "TaskSuggestionsListResult"],
+    ["portal.list", {}, "PortalListResult"],
     ["progressCard.get", { sessionKey: SESSION }, "ProgressCardGetResult"],
     ["question.list", {}, "QuestionListResult"],
     ["skills.curator.status", {}, "SkillsCuratorStatusResult"],
@@ -95,13 +105,71 @@ test.each([
   ["themes.list", { current: { id: "claw" }, themes: [{ id: "claw" }] }],
   ["transcripts.list", { sessions: [], nextCursor: null }],
   ["users.list", { profiles: [] }],
+  ["users.prefs.get", { status: "no_durable_identity" }],
+  ["update.runs.get", { run: null }],
+  ["plugins.uiDescriptors", { ok: true, descriptors: [] }],
 ])("%s has what clients read of it", async (method, answer) => expect(await ask(method)).toMatchObject(answer));
+
+const auditPage = z.looseObject({
+  events: z.array(
+    z.looseObject({ sequence: z.number(), occurredAt: z.number(), status: z.string(), runId: z.string() }),
+  ),
+  nextCursor: z.string().optional(),
+});
+
+test("the audit shows when runs began and ended, page by page, and only what is asked for", async () => {
+  const { events } = auditPage.parse(await ask("audit.list"));
+  expect(events.map(({ status }) => status)).toEqual(["succeeded", "started"]);
+  expect(await ask("audit.activity.list")).toEqual({
+    events: events.map((one) => ({ ...one, schemaVersion: 1, eventType: "agent_run" })),
+  });
+  const first = auditPage.parse(await ask("audit.list", { limit: 1 }));
+  expect(first.events).toEqual(events.slice(0, 1));
+  const second = auditPage.parse(await ask("audit.list", { limit: 1, cursor: first.nextCursor }));
+  expect(second).toEqual({ events: events.slice(1) });
+  const begun = events[1]?.occurredAt ?? 0;
+  for (const none of [
+    { kind: "message" },
+    { status: "failed" },
+    { runId: "another" },
+    { sessionKey: "agent:main:another" },
+    { before: begun - 1 },
+    { direction: "inbound" },
+  ]) {
+    expect(await ask("audit.list", none), JSON.stringify(none)).toEqual({ events: [] });
+  }
+  expect(auditPage.parse(await ask("audit.list", { status: "started" })).events).toHaveLength(1);
+});
+
+test("a system event waits for the next turn, and needs a conversation that is there", async () => {
+  expect(await ask("system-event", { text: "The kettle is on." })).toEqual({ ok: true });
+  expect(await ask("system-event", { text: "It boils.", sessionKey: SESSION })).toEqual({ ok: true });
+  const answer = await client.request("system-event", { text: "a", sessionKey: "agent:main:nobody" });
+  expect(answer).toMatchObject({ error: { code: "INVALID_REQUEST", details: { kind: "NOT_FOUND" } } });
+});
+
+test("a stored key is taken away, and no other", async () => {
+  const file = join(fixture.dir, "credentials/auth-profiles.json");
+  const key = (provider: string) => ({ type: "api_key", provider, key: "k-1" });
+  const profiles = { "acme:work": key("acme"), "acme:home": key("acme"), "other:x": key("other") };
+  writeFileSync(file, JSON.stringify({ version: 1, profiles }));
+  expect(await ask("models.authLogout", { provider: "acme", profileIds: ["acme:work"] })).toEqual({
+    provider: "acme",
+    removedProfiles: ["acme:work"],
+    abortedRunIds: [],
+  });
+  const kept = z.looseObject({ profiles: z.looseObject({}) }).parse(JSON.parse(readFileSync(file, "utf8")));
+  expect(Object.keys(kept.profiles)).toEqual(["acme:home", "other:x"]);
+  expect(await ask("models.authLogout", { provider: "nothing" })).toMatchObject({ removedProfiles: [] });
+});
 
 test("no system agent asks for anything", async () => expect(await ask("openclaw.approval.list")).toEqual([]));
 
 test("an unknown agent is refused", async () => {
   for (const method of ["progressCard.get", "models.list", "models.authStatus", "tools.github.status"])
-    expect(answered.parse(await client.request(method, { agentId: "nobody" })).error?.code, method).toBe("NOT_FOUND");
+    expect(answered.parse(await client.request(method, { agentId: "nobody" })).error?.details?.kind, method).toBe(
+      "NOT_FOUND",
+    );
 });
 
 test("the hello tells the capability that the command line of OpenClaw needs for models", async () => {
@@ -336,7 +404,7 @@ test("the files of a workspace are shown, and nothing outside of it", async () =
     file: { path: "tea/green.md", content: "Green tea.", encoding: "utf8" },
   });
   const refused = async (path: string) =>
-    answered.parse(await client.request("agents.workspace.get", { agentId: "main", path })).error?.code;
+    answered.parse(await client.request("agents.workspace.get", { agentId: "main", path })).error?.details?.kind;
   for (const path of [
     "tea/config.md",
     "../openclaw.json",
@@ -346,7 +414,8 @@ test("the files of a workspace are shown, and nothing outside of it", async () =
     "a\0b",
   ])
     expect(await refused(path), path).toBe("NOT_FOUND");
-  expect(await refused("tea/leaf.bin")).toBe("INVALID_REQUEST");
+  const params = { agentId: "main", path: "tea/leaf.bin" };
+  expect(await client.request("agents.workspace.get", params)).toMatchObject({ error: { code: "INVALID_REQUEST" } });
 });
 
 test("the message of OpenClaw's command line is sent as by send, and other acts are refused", async () => {

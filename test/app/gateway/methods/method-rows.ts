@@ -224,9 +224,27 @@ const ownRequests: readonly Request[] = [
   once("sessions.unsubscribe"),
 ];
 
+/** Devices of which two want more scopes. */
+const deviceRequests: readonly Request[] = [
+  { method: "device.pair.list", about: "with two", has: hasItems("pending", 2) },
+  once("device.pair.approve", { requestId: "{device.pair.list (with two):pending.0.requestId}" }),
+  once("device.pair.reject", { requestId: "{device.pair.list (with two):pending.1.requestId}" }),
+  once("device.pair.rename", { deviceId: "{device.pair.list (with two):paired.0.deviceId}", label: "phone" }),
+  once("device.token.rotate", { deviceId: "{device.pair.list (with two):paired.0.deviceId}", role: "operator" }),
+  once("device.token.revoke", { deviceId: "{device.pair.list (with two):paired.0.deviceId}", role: "operator" }),
+  once("device.pair.remove", { deviceId: "{device.pair.list (with two):paired.1.deviceId}" }),
+  once("device.pair.setupCode", { publicUrl: "https://gateway.example.org" }),
+];
+
 /** Requests for every method of the gateway: those that OpenClaw's gateway is compared by, and those that need more than they bring. */
 export const requestsFor = (telegram: FakeTelegram): readonly Request[] => {
   const config = ROWS.findIndex(({ method }) => method === "config.get");
-  const own = [...channelRequests(telegram), ...messageRequests, ...approvalRequests, ...ownRequests];
+  const own = [
+    ...channelRequests(telegram),
+    ...messageRequests,
+    ...approvalRequests,
+    ...deviceRequests,
+    ...ownRequests,
+  ];
   return [...ROWS.slice(0, config), ...own, ...ROWS.slice(config)];
 };

@@ -97,7 +97,7 @@ async function pageOf(path: string): Promise<void> {
   const media = { read: () => Promise.reject(new Error("no such file")), put: () => Promise.reject(new Error("no")) };
   const chat = new ScriptedChat(() => undefined);
   const answers = new Map([["chat.history", { messages: [{}, { __openclaw: { id: "entry0" } }] }]]);
-  for (const method of historyMethods({ chat, sessions, media, catalog: CATALOG })) {
+  for (const method of historyMethods({ chat, sessions, media, catalog: CATALOG }, { runTexts: new Map() })) {
     const rows = ROWS.filter((row) => row.method === method.name);
     if (rows.length === 0) throw new Error(`no request of the list has the method ${method.name}`);
     for (const row of rows) {

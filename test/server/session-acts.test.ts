@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { EntryBody } from "../../src/types/session.ts";
 import { assistant, facts } from "../kit/server/scripted-chat.ts";
+import { expectShape } from "./shapes.ts";
 import { RawClient, startTestServer, type TestServer } from "../kit/server/server.ts";
 
 let gateway: TestServer;
@@ -81,6 +82,93 @@ describe("messages to a session", () => {
     expect(await ask("sessions.abort", { key: "agent:main:sent-to-nobody" })).toMatchObject({
       payload: { abortedRunId: null, status: "no-active-run" },
     });
+  });
+});
+
+describe("ending and changing sessions", () => {
+  test.each(["main", "agent:main:main", "agent:coder:main", "webchat:default:operator"])(
+    "sessions.delete refuses the main session %s",
+    async (key) => {
+      expect(await ask("sessions.delete", { key })).toMatchObject({
+        error: { code: "INVALID_REQUEST", message: expect.stringMatching(/main session \(agent:(main|coder):main\)/) },
+      });
+    },
+  );
+
+  test("sessions.delete deletes only what the client means, and names the archived file", async () => {
+    gateway.sessions.add("leaving", [], { sessionId: "s-1", updatedAt: 7 });
+    const key = "agent:main:leaving";
+    for (const guard of [
+      { expectedSessionId: "s-0" },
+      { expectedSessionUpdatedAt: 6 },
+      { archivedOnly: true },
+      { agentId: "coder" },
+    ])
+      expect(await ask("sessions.delete", { key, ...guard })).toMatchObject({ error: { code: "INVALID_REQUEST" } });
+    const guards = { expectedSessionId: "s-1", expectedSessionUpdatedAt: 7, agentId: "main", deleteTranscript: true };
+    const { payload } = await ask("sessions.delete", { key, ...guards });
+    expectShape("SessionsDeleteResult", payload);
+    expect(payload).toEqual({ ok: true, key, deleted: true, archived: [expect.stringContaining("leaving")] });
+    const again = await ask("sessions.delete", { key, ...guards });
+    expect(again["payload"]).toEqual({ ok: true, key, deleted: false, archived: [] });
+  });
+
+  test("sessions.patchMany changes each session that it may, and says why it did not change another", async () => {
+    for (const key of ["many-1", "many-2"]) gateway.sessions.add(key, [], { sessionId: `id of ${key}` });
+    const targets = [
+      { key: "agent:main:many-1", agentId: "main", expectedSessionId: "id of many-1" },
+      { key: "agent:main:many-2", expectedSessionId: "another" },
+      { key: "many-2", agentId: "coder" },
+    ];
+    const { payload } = await ask("sessions.patchMany", { targets, patch: { label: "of many", unread: true } });
+    expectShape("SessionsPatchManyResult", payload);
+    expect(payload).toMatchObject({
+      outcomes: [
+        { ok: true, key: "agent:main:many-1" },
+        { ok: false, key: "agent:main:many-2", error: { details: { reason: "session-changed" } } },
+        { ok: false, key: "agent:main:many-2", error: { details: { code: "AGENT_MISMATCH" } } },
+      ],
+    });
+    const labelOf = (key: string) => gateway.sessions.peek(sessionKey(key))?.label;
+    expect([labelOf("many-1"), labelOf("many-2")]).toEqual(["of many", undefined]);
+    const unserved = await ask("sessions.patchMany", { targets: [{ key: "many-1" }], patch: { fastMode: true } });
+    expect(unserved).toMatchObject({ payload: { outcomes: [{ error: { details: { code: "SETTING_NOT_SERVED" } } }] } });
+  });
+
+  test("sessions.compact cuts nothing off", async () => {
+    expect(await ask("sessions.compact", { key: "many-1", maxLines: 3 })).toMatchObject({
+      error: { details: { code: "PARAMETER_NOT_SERVED" } },
+    });
+  });
+});
+
+describe("a client that opens a chat while a run is active", () => {
+  test("gets the text so far, and the messages that wait", async () => {
+    gateway.sessions.add("busy", [says("go on")]);
+    const run = gateway.chat.begin({ ...facts("busy-run", "busy"), runId: runId("busy-run") });
+    run.tell({ type: "run_start", facts: run.facts, startedAt: 1 }, { type: "message_start" });
+    run.tell({ type: "text_delta", delta: "so far", text: "so far" });
+    const waits = { inboxId: 7, runId: runId("next"), text: "and then", receivedAt: 5, sessionKey: sessionKey("busy") };
+    gateway.chat.queued.push(waits);
+    await client.until((frame) => JSON.stringify(frame).includes("so far"));
+    for (const method of ["chat.history", "chat.startup"])
+      expect(await ask(method, { sessionKey: "agent:main:busy" })).toMatchObject({
+        payload: {
+          inFlightRun: { runId: "busy-run", text: "so far" },
+          pendingInputs: {
+            total: 1,
+            items: [
+              {
+                id: "7",
+                acceptedAt: 5,
+                state: "queued",
+                runId: "next",
+                message: { role: "user", content: "and then", timestamp: 5, __openclaw: { id: "pending:7" } },
+              },
+            ],
+          },
+        },
+      });
   });
 });
 

@@ -2,7 +2,7 @@ import { compactedSizes } from "../../harness/compaction/compact.ts";
 import { RunLog } from "../../harness/log/run-log.ts";
 import { withoutTags } from "../../harness/run/unanswered.ts";
 import { parseReply } from "../../reply/plain-reply.ts";
-import type { ChatPort, ChatRequest, InputReceipt, OneShotRequest } from "../../types/chat/chat.ts";
+import type { ChatPort, ChatRequest, InputReceipt, OneShotRequest, WaitingInput } from "../../types/chat/chat.ts";
 import type { RunStream } from "../../types/run/events.ts";
 import { channelId, DEFAULT_ACCOUNT, runId, sessionKey, type RunId, type SessionKey } from "../../types/ids.ts";
 import type { InboundMessage, Peer, MediaItem } from "../../types/chat/message.ts";
@@ -14,7 +14,7 @@ import { chatOf } from "../../sessions/chat-of.ts";
 import type { Dispatch } from "../dispatch.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { DispatchPorts } from "../ports.ts";
-import { turnIdOf } from "../turn-facts.ts";
+import { runIdOf, turnIdOf } from "../turn-facts.ts";
 import { startRun, type Run } from "../../harness/run.ts";
 import { estimateInRequest } from "../../sessions/transcript/tokens.ts";
 import { parseModelName, type ChatMessage, type UserMessage } from "../../types/run/model.ts";
@@ -54,7 +54,10 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
       return found && plainStream(found);
     },
     runsOf: (key, turnIds) => runsOfTurns(key, turnIds, dispatch, ports),
-    inputs: (runIds) => inputsOf(runIds, ports.storage.journal.inbox),
+    inputs: {
+      named: (runIds) => inputsOf(runIds, ports.storage.journal.inbox),
+      waitingIn: (key) => waitingIn(key, dispatch, ports),
+    },
     compactions: (signal) => dispatch.compactions.watch(signal),
     runs: (signal) => plainStreams(dispatch.registry.watch(signal)),
     plain: (text, message) => parseReply(withoutTags(text, message)).text,
@@ -120,6 +123,24 @@ async function runsOfTurns(
   // The registry forgets runs, and all of them at a restart.
   if (lately.length === turnIds.length) return new Map(lately);
   return new Map([...(await storage.journal.inbox.runsOf(key, turnIds.length)), ...lately]);
+}
+
+/** A message that was dropped may still be part of a turn that waits with others. */
+async function waitingIn(
+  key: SessionKey,
+  { lanes }: Pick<Dispatch, "lanes">,
+  { kinds, storage }: Pick<DispatchPorts, "kinds" | "storage">,
+): Promise<readonly WaitingInput[]> {
+  const said = lanes.waitingIn(key).filter(({ message }) => kinds.of(message).takesCommands);
+  const { inbox } = storage.journal;
+  const rows = await Promise.all(
+    said.map(({ message: { from, eventKey } }) => inbox.find(from.channel, from.account, eventKey)),
+  );
+  return said.flatMap((row, at) => {
+    if (rows[at]?.outcome) return [];
+    const { text, receivedAt } = row.message;
+    return [{ inboxId: row.id, runId: runIdOf(row), text, receivedAt }];
+  });
 }
 
 async function* plainStreams(streams: AsyncIterable<RunStream>): AsyncIterable<RunStream> {

@@ -12,6 +12,11 @@ export class ChatView {
     this.#facts = facts;
   }
 
+  /** The present message, as far as clients have it. */
+  get text(): string {
+    return this.#state.isNext ? "" : this.#state.text;
+  }
+
   show(event: RunEvent): readonly GatewayEvent[] {
     // A queued run knows its session's id only when it starts.
     if (event.type === "run_start") this.#facts = event.facts;

@@ -65,9 +65,16 @@ async function watchRun(stream: RunStream, ports: Ports, hub: Hub): Promise<void
   const view = new ChatView(stream.facts);
   // A client that connects later gets the whole text with the next delta.
   const everyMs = (length: number) => (hub.size === 0 ? undefined : deltaEveryMs(length));
-  for await (const event of stream.watch(1, { clock: ports.clock, everyMs })) {
-    for (const gatewayEvent of view.show(event)) hub.publish(gatewayEvent);
-    if (isEdge(event) && stream.facts.trigger !== "api") hub.announceSession(stream.facts.sessionKey, "run", event.ts);
+  const { runId } = stream.facts;
+  try {
+    for await (const event of stream.watch(1, { clock: ports.clock, everyMs })) {
+      for (const gatewayEvent of view.show(event)) hub.publish(gatewayEvent);
+      hub.runTexts.set(runId, view.text);
+      if (isEdge(event) && stream.facts.trigger !== "api")
+        hub.announceSession(stream.facts.sessionKey, "run", event.ts);
+    }
+  } finally {
+    hub.runTexts.delete(runId);
   }
 }
 

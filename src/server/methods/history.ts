@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ChatPort, InputReceipt } from "../../types/chat/chat.ts";
+import type { ChatPort, InputReceipt, WaitingInput } from "../../types/chat/chat.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
@@ -13,6 +13,7 @@ import {
   type TranscriptUpdate,
 } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
+import type { Hub } from "../transport/hub.ts";
 import { requireAgent } from "./patch.ts";
 import { showSession, showUnused } from "./session-row.ts";
 import { agentOf } from "../../sessions/keys.ts";
@@ -45,15 +46,18 @@ type HistoryParams = z.output<typeof historyParams>;
 
 type HistoryPorts = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
 
+/** What clients have of the runs that are active. */
+type LiveRuns = Pick<Hub, "runTexts">;
+
 /** The method that reads a conversation. */
-export function historyMethods(ports: HistoryPorts): readonly Method[] {
+export function historyMethods(ports: HistoryPorts, hub: LiveRuns): readonly Method[] {
   return [
     defineMethod({
       name: "chat.history",
       scope: "operator.read",
       params: historyParams,
       result: sessionAnswers.history,
-      run: (params) => chatHistory(params, ports),
+      run: (params) => chatHistory(params, ports, hub),
     }),
     defineMethod({
       name: "chat.message.get",
@@ -80,15 +84,16 @@ export function historyMethods(ports: HistoryPorts): readonly Method[] {
 }
 
 /** The answer of `chat.history`, and of `chat.startup`, which asks for nothing else. */
-export async function chatHistory(params: HistoryParams, ports: HistoryPorts) {
+export async function chatHistory(params: HistoryParams, ports: HistoryPorts, hub: LiveRuns) {
   const { chat, sessions, catalog } = ports;
   const { sessionKey: key, inputRunIds, offset } = params;
   requireAgent(params, key, ports);
-  const inputs = inputRunIds ? await chat.inputs(inputRunIds) : [];
+  const inputs = inputRunIds ? await chat.inputs.named(inputRunIds) : [];
+  const waiting = await chat.inputs.waitingIn(key);
   const model = catalog.defaultModel();
   const common = {
     sessionKey: key,
-    pendingInputs: { items: [], total: 0 },
+    pendingInputs: { items: waiting.map(showWaiting), total: waiting.length },
     ...(inputRunIds && {
       inputReceipts: inputs,
       inputConsumptions: inputs.filter(({ state }) => state === "consumed"),
@@ -118,7 +123,7 @@ export async function chatHistory(params: HistoryParams, ports: HistoryPorts) {
     hasMore,
     ...(hasMore && params.messageId === undefined && { nextOffset: (offset ?? 0) + messages.length }),
     sessionInfo: showSession({ key, entry }, active, ports),
-    ...(run && { inFlightRun: { runId: run.runId, text: "" } }),
+    ...(run && { inFlightRun: { runId: run.runId, text: hub.runTexts.get(run.runId) ?? "" } }),
     ...defined({
       offset,
       totalMessages: total,
@@ -148,6 +153,14 @@ export async function writtenMessage({ key, entryId }: TranscriptUpdate, ports: 
   const message = messages.find((one) => idIn(one) === entryId);
   return { ...about, ...(message && { message, messageSeq: message.__openclaw?.seq }) };
 }
+
+const showWaiting = ({ inboxId, runId, text, receivedAt }: WaitingInput) => ({
+  id: String(inboxId),
+  acceptedAt: receivedAt,
+  state: "queued",
+  runId,
+  message: { role: "user", content: text, timestamp: receivedAt, __openclaw: { id: `pending:${inboxId}` } },
+});
 
 /** The part of a conversation that a client wants. */
 interface PageWanted {

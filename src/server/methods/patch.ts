@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { SessionKey } from "../../types/ids.ts";
-import { keyParam } from "../../types/key-field.ts";
+import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
@@ -69,20 +69,59 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
       scope: "operator.write",
       params: patchParams,
       result: sessionAnswers.patch,
-      run: async (params) => {
-        refuseUnsupported(params);
-        const key = sessionForPatch(params.key, ports);
-        requireAgent(params, key, ports);
-        requireUnchanged(params, key, ports);
-        if (typeof params.groupActivation === "string") refuseActivation(key, ports);
-        const patch = { ...patchOf(params), ...marksOf(params, ports), ...(await modelPatch(params.model, ports)) };
-        const entry = await store(key, patch, ports);
-        ports.onPatched?.(key, patch, entry);
-        const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
-        return { ok: true, path: sessionsFile, key, entry, resolved };
+      run: async (params) => ({ path: sessionsFile, ...(await patchSession(params, ports)) }),
+    }),
+    defineMethod({
+      name: "sessions.patchMany",
+      scope: "operator.write",
+      params: z.looseObject({
+        targets: z.array(target).min(1).max(MOST_TARGETS),
+        patch: patchParams.omit({ key: true }),
+      }),
+      result: z.looseObject({ outcomes: z.array(outcome) }),
+      run: async ({ targets, patch }) => {
+        const outcomes = [];
+        for (const one of targets) outcomes.push(await outcomeOf({ ...patch, ...one }, ports));
+        return { outcomes };
       },
     }),
   ];
+}
+
+const outcome = z.looseObject({
+  ok: z.boolean(),
+  key: keyField(),
+  agentId: z.string().optional(),
+  error: z.looseObject({ code: z.string(), message: z.string(), details: z.unknown().optional() }).optional(),
+});
+const MOST_TARGETS = 200;
+const target = patchParams.pick({ key: true, agentId: true, expectedSessionId: true });
+
+async function patchSession(params: PatchParams, ports: Ports) {
+  refuseUnsupported(params);
+  const key = sessionForPatch(params.key, ports);
+  requireAgent(params, key, ports);
+  requireUnchanged(params, key, ports);
+  if (typeof params.groupActivation === "string") refuseActivation(key, ports);
+  const patch = { ...patchOf(params), ...marksOf(params, ports), ...(await modelPatch(params.model, ports)) };
+  const entry = await store(key, patch, ports);
+  ports.onPatched?.(key, patch, entry);
+  const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
+  return { ok: true, key, entry, resolved };
+}
+
+/** One session of several: what is refused for it does not stop the others. Other failures do. */
+async function outcomeOf(params: PatchParams, ports: Ports) {
+  const { key, agentId } = params;
+  const about = { key, ...(agentId !== undefined && { agentId }) };
+  try {
+    await patchSession(params, ports);
+    return { ok: true, ...about };
+  } catch (error) {
+    if (!(error instanceof MethodError)) throw error;
+    const { code, message, details } = error;
+    return { ok: false, ...about, error: { code, message, ...(details && { details }) } };
+  }
 }
 
 /**

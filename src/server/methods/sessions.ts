@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import { agentOf } from "../../sessions/keys.ts";
+import { agentOf, isMainKey } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method, MethodError } from "../../types/method.ts";
@@ -8,9 +8,10 @@ import { sessionAnswers, type SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
+import { requireAgent } from "./patch.ts";
 import { isArchived, showSession, rowTexts } from "./session-row.ts";
 
-type Ports = Pick<ServerPorts, "sessions" | "chat" | "catalog" | "clock">;
+type Ports = Pick<ServerPorts, "sessions" | "chat" | "catalog" | "clock" | "keys">;
 type Parts = Pick<MethodParts, "hub" | "sessionsFile">;
 
 const listParams = z.looseObject({
@@ -45,23 +46,23 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
     defineMethod({
       name: "sessions.delete",
       scope: "operator.admin",
-      params: keyParams,
+      params: deleteParams,
       result: sessionAnswers.delete,
-      run: async ({ key }) => {
-        await ports.chat.abort(key);
-        const removed = await ports.sessions.remove(key);
-        if (removed) hub.announceSession(key, "delete", ports.clock.now());
-        const { archived } = removed ?? {};
-        return { ok: true, key, deleted: removed !== undefined, archived: archived === undefined ? [] : [archived] };
-      },
+      run: (params) => deleteSession(params, ports, hub),
     }),
     defineMethod({
       name: "sessions.compact",
       mayWait: true,
       scope: "operator.admin",
-      params: keyParams,
+      params: keyParams.extend({ agentId: z.string().min(1).optional(), maxLines: z.int().min(1).optional() }),
       result: sessionAnswers.compact,
-      run: async ({ key }) => {
+      run: async ({ key, ...params }) => {
+        requireAgent(params, key, ports);
+        if (params.maxLines !== undefined)
+          throw refusal("maxLines is not supported: nothing is cut off from a transcript", {
+            code: "PARAMETER_NOT_SERVED",
+            parameters: ["maxLines"],
+          });
         if (!ports.sessions.peek(key)) return { ok: true, key, compacted: false, reason: "There is no such session." };
         const done = await ports.chat.compact(key);
         if (done.compacted) hub.announceSession(key, "compact", ports.clock.now());
@@ -132,6 +133,36 @@ function followMessages(hub: Hub): readonly Method[] {
     });
   return [follow("sessions.messages.subscribe", true), follow("sessions.messages.unsubscribe", false)];
 }
+
+const deleteParams = keyParams.extend({
+  agentId: z.string().min(1).optional(),
+  /** The session must still be this one. */
+  expectedSessionId: z.string().min(1).optional(),
+  expectedSessionUpdatedAt: z.number().optional(),
+  /** Only a session that was put aside. */
+  archivedOnly: z.boolean().optional(),
+});
+
+async function deleteSession(params: z.output<typeof deleteParams>, ports: Ports, hub: Hub) {
+  const { key, expectedSessionId, expectedSessionUpdatedAt, archivedOnly } = params;
+  const { sessions, chat, clock } = ports;
+  requireAgent(params, key, ports);
+  if (isMainKey(key)) throw refusal(`Cannot delete the main session (${ports.keys.wire(key)}).`);
+  const row = sessions.peek(key);
+  const isOther =
+    (expectedSessionId !== undefined && row?.sessionId !== expectedSessionId) ||
+    (expectedSessionUpdatedAt !== undefined && row?.updatedAt !== expectedSessionUpdatedAt);
+  if (row && isOther) throw refusal("the session has changed since the client read it; read it again", CHANGED);
+  if (row && archivedOnly === true && !isArchived(row)) throw refusal("the session is not archived");
+  await chat.abort(key);
+  const removed = await sessions.remove(key);
+  if (removed) hub.announceSession(key, "delete", clock.now());
+  return { ok: true, key, deleted: removed !== undefined, archived: removed?.archived ? [removed.archived] : [] };
+}
+
+const CHANGED = { reason: "session-changed" };
+const refusal = (text: string, details?: Record<string, unknown>): MethodError =>
+  new MethodError("INVALID_REQUEST", text, details && { details });
 
 async function resetSession(key: SessionKey, reason: "new" | "reset", { sessions, chat, clock }: Ports, hub: Hub) {
   await chat.abort(key);

@@ -5,6 +5,7 @@ import { commandsAnswer } from "../../types/answers/chat.ts";
 import { modelsAnswer } from "../../types/gateway-status.ts";
 import { sessionAnswers } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
+import type { Hub } from "../transport/hub.ts";
 import { historyParams, chatHistory } from "./history.ts";
 import { requireAgent } from "./patch.ts";
 import { showSession, entryText, rowTexts } from "./session-row.ts";
@@ -14,13 +15,13 @@ type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
 const ofSession = z.looseObject({ sessionKey: keyParam(), agentId: z.string().min(1).optional() });
 
 /** Methods that a client calls when it opens a chat. */
-export const startupMethods = (ports: Ports): readonly Method[] => [
+export const startupMethods = (ports: Ports, hub: Pick<Hub, "runTexts">): readonly Method[] => [
   defineMethod({
     name: "chat.startup",
     scope: "operator.read",
     params: historyParams,
     result: sessionAnswers.history,
-    run: (params) => chatHistory(params, ports),
+    run: (params) => chatHistory(params, ports, hub),
   }),
   defineMethod({
     name: "chat.metadata",

@@ -23,10 +23,10 @@ import { toolCallMethods } from "./tools.ts";
 export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
   return [
     ...chatMethods(ports),
-    ...historyMethods(ports),
+    ...historyMethods(ports, parts.hub),
     ...agentRunMethods(ports),
     ...sessionMethods(ports, parts),
-    ...startupMethods(ports),
+    ...startupMethods(ports, parts.hub),
     ...sessionGroupMethods(ports, parts.hub),
     ...sessionActMethods(ports, parts.hub),
     ...patchMethods(ports, parts),

@@ -1,4 +1,4 @@
-import type { SessionKey } from "../../types/ids.ts";
+import type { RunId, SessionKey } from "../../types/ids.ts";
 import type { GatewayEvent, Scope } from "../../types/method.ts";
 import type { TranscriptUpdate } from "../../types/session.ts";
 import type { ClientConnection } from "./connection.ts";
@@ -20,6 +20,9 @@ export class Hub {
   readonly #listening = new Set<string>();
   /** Sessions whose messages a connection follows. */
   readonly #followed = new Map<string, Set<SessionKey>>();
+
+  /** The present message of each run that is active, as far as clients have it. */
+  readonly runTexts = new Map<RunId, string>();
 
   constructor(keys: ServerPorts["keys"]) {
     this.#keys = keys;

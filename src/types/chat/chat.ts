@@ -55,6 +55,23 @@ export interface InputReceipt {
   readonly consumedByEventId?: string;
 }
 
+/** A message that waits for its turn. */
+export interface WaitingInput {
+  readonly inboxId: number;
+  readonly runId: RunId;
+  readonly text: string;
+  /** Epoch milliseconds. */
+  readonly receivedAt: number;
+}
+
+/** Messages of people. */
+export interface ChatInputs {
+  /** The messages of web clients with these run ids; those that are not known are left out. */
+  named(runIds: readonly string[]): Promise<readonly InputReceipt[]>;
+  /** The messages that wait in a session, in the order in which their turns begin. */
+  waitingIn(key: SessionKey): Promise<readonly WaitingInput[]>;
+}
+
 /** Methods of `dispatch/` that `server/` may call. */
 export interface ChatPort {
   /**
@@ -77,8 +94,7 @@ export interface ChatPort {
   stream(runId: RunId): RunStream | undefined;
   /** The runs that answer or answered messages of a session, by the messages' transcript ids, as far as they are known. */
   runsOf(key: SessionKey, turnIds: readonly string[]): Promise<ReadonlyMap<string, RunId>>;
-  /** The messages of web clients with these run ids; those that are not known are left out. */
-  inputs(runIds: readonly string[]): Promise<readonly InputReceipt[]>;
+  readonly inputs: ChatInputs;
   /** Every new run, as it begins. */
   runs(signal: AbortSignal): AsyncIterable<RunStream>;
   /** New compactions outside of runs. */

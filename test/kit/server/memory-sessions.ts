@@ -85,7 +85,7 @@ export class MemorySessions implements Sessions {
   }
 
   async remove(key: SessionKey) {
-    return this.#kept.delete(key) ? { archived: undefined } : undefined;
+    return this.#kept.delete(key) ? { archived: `/nowhere/${key}.jsonl.deleted` } : undefined;
   }
 
   async history(key: SessionKey, limit: number) {

@@ -1,4 +1,10 @@
-import type { ChatPort, ChatRequest, CompactionUpdate, OneShotRequest } from "../../../src/types/chat/chat.ts";
+import type {
+  ChatPort,
+  ChatRequest,
+  CompactionUpdate,
+  OneShotRequest,
+  WaitingInput,
+} from "../../../src/types/chat/chat.ts";
 import type { PersonsAnswer } from "../../../src/types/answers/approvals.ts";
 import type { RunEvent, RunEventBody, RunStream } from "../../../src/types/run/events.ts";
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../../src/types/ids.ts";
@@ -111,6 +117,8 @@ export class ScriptedChat implements ChatPort {
   readonly decisions: [string, ApprovalDecision][] = [];
   readonly aborted: [SessionKey, RunId | undefined][] = [];
   script: Script;
+  /** Messages that wait. */
+  readonly queued: (WaitingInput & { readonly sessionKey: SessionKey })[] = [];
   /** What `compactions` tells. */
   readonly compacted = new Feed<CompactionUpdate>();
   readonly #runs = new Map<RunId, ScriptedRun>();
@@ -156,9 +164,10 @@ export class ScriptedChat implements ChatPort {
     return this.#runs.get(id);
   }
 
-  async inputs() {
-    return [];
-  }
+  readonly inputs = {
+    named: async () => [],
+    waitingIn: async (key: SessionKey) => this.queued.filter((one) => one.sessionKey === key),
+  };
 
   async runsOf(_key: SessionKey, turnIds: readonly string[]) {
     const runs = [...this.#runs.values()].filter(({ facts: { turnId = "" } }) => turnIds.includes(turnId));

@@ -178,6 +178,8 @@ export class FakeGateway {
         };
       case "exec.approval.list":
         return this.approvals;
+      case "plugin.approval.list":
+        return [];
       case "pairing.list":
         return { requests: this.pairings, turnedAway: this.turnedAway };
       case "status":

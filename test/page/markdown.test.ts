@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     expect(await shown("- [x] a\n- [ ] **b**")).toContain(
       '<ul><li><input type="checkbox" disabled=""> a</li><li><input type="checkbox" disabled=""> <strong>b</strong></li></ul>',
     );
-    expect(await page.locator("input").first().isChecked()).toBe(true);
+    await expect.poll(() => page.locator("input").first().isChecked()).toBe(true);
     expect(await shown("3. a\n\n4. b")).toContain('<ol start="3"><li><p>a</p></li><li><p>b</p></li></ol>');
     expect(await shown("|a|b|\n|-|:-:|\n|c|d|")).toContain('<tr><td>c</td><td align="center">d</td></tr>');
   });
@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     async (part) => {
       const text = `${part.repeat(30_000 / part.length)}end`;
       await shown(text);
-      expect(await page.evaluate("document.body.textContent")).toContain("end");
+      await expect.poll(() => page.evaluate("document.body.textContent")).toContain("end");
       expect(complaints).toEqual([]);
     },
   );

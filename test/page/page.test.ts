@@ -99,14 +99,14 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.goto(`http://127.0.0.1:${port}/#token=wrong`);
     await page.getByRole("status").getByText("Connected").waitFor();
     await page.getByRole("button", { name: "Ignore it" }).click();
-    expect(await page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
+    await expect.poll(() => page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
     await page.evaluate(() => localStorage.setItem("openclaw.token", "an old one"));
     await page.goto("about:blank");
     await page.goto(`http://127.0.0.1:${port}/#token=${TOKEN}`);
     await page.getByText("unauthorized: the token is wrong").waitFor();
     await page.getByRole("button", { name: "Sign in with the link's token" }).click();
     await page.getByRole("status").getByText("Connected").waitFor();
-    expect(await page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
+    await expect.poll(() => page.evaluate(() => localStorage.getItem("openclaw.token"))).toBe(TOKEN);
   });
 
   test("after a link with a wrong token the next ones are sent by a click alone", async () => {
@@ -120,7 +120,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.goto(`http://127.0.0.1:${port}/#token=${TOKEN}`);
     await page.getByRole("button", { name: "Sign in with the link's token" }).click();
     await page.getByRole("status").getByText("Connected").waitFor();
-    expect(await page.evaluate(() => localStorage.getItem("openclaw.tried"))).toBeNull();
+    await expect.poll(() => page.evaluate(() => localStorage.getItem("openclaw.tried"))).toBeNull();
   });
 
   test("streams Markdown and shows each message once", async () => {
@@ -128,15 +128,15 @@ describe.skipIf(!hasChromium)("the page", () => {
     const runId = await ask("hello");
     gateway.stream(runId, ["Here is **bo", "ld** and code:\n\n", "```ts\nconst a = 1;", "\n``"]);
     await page.locator(".code code").getByText("const a = 1;").waitFor();
-    expect(await page.locator(".said").last().textContent()).not.toContain("``");
-    expect(await page.locator("strong").textContent()).toBe("bold");
+    await expect.poll(() => page.locator(".said").last().textContent()).not.toContain("``");
+    await expect.poll(() => page.locator("strong").textContent()).toBe("bold");
     gateway.finish(
       runId,
       "Here is **bold** and code:\n\n```ts\nconst a = 1;\n```\n\n<img src=x onerror=alert(1)> done",
     );
     await page.getByText("1.2k in · 34 out · $0.0042").waitFor();
-    expect(await page.locator(".turn").count()).toBe(2);
-    expect(await page.locator(".markdown img").count()).toBe(0);
+    await expect.poll(() => page.locator(".turn").count()).toBe(2);
+    await expect.poll(() => page.locator(".markdown img").count()).toBe(0);
     await expect.poll(() => page.getByRole("log").textContent()).toContain("done");
   });
 
@@ -152,16 +152,18 @@ describe.skipIf(!hasChromium)("the page", () => {
     ].join("\n\n");
     gateway.finish(runId, text);
     await page.locator("td[align=right]").waitFor();
-    expect(await page.locator(".markdown input[type=checkbox][disabled]").count()).toBe(2);
-    expect(await page.locator('a[href="https://example.org"][target=_blank][rel~=noopener]').count()).toBe(1);
+    await expect.poll(() => page.locator(".markdown input[type=checkbox][disabled]").count()).toBe(2);
+    await expect
+      .poll(() => page.locator('a[href="https://example.org"][target=_blank][rel~=noopener]').count())
+      .toBe(1);
     expect(
       await page.locator('.markdown a[href^="javascript"], .markdown img, .markdown script, .markdown b').count(),
     ).toBe(0);
-    expect(await page.locator(".code code").textContent()).toBe("<i>shown</i>");
+    await expect.poll(() => page.locator(".code code").textContent()).toBe("<i>shown</i>");
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("<i>shown</i>");
+    await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toBe("<i>shown</i>");
   });
 
   test("shows each problem of the gateway once, as long as it lasts", async () => {
@@ -174,7 +176,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     ];
     gateway.emit("health", { ok: false, problems: gateway.waits });
     await banners.getByText("Messages wait for the disk").waitFor();
-    expect(await banners.count()).toBe(2);
+    await expect.poll(() => banners.count()).toBe(2);
     await shoot("desktop-disk-full");
     gateway.waits = [];
     gateway.emit("health", { ok: true, problems: [] });
@@ -212,10 +214,10 @@ describe.skipIf(!hasChromium)("the page", () => {
       result: "no such file",
     });
     await page.locator(".tool.failed").waitFor();
-    expect(await page.getByText("a.md").isVisible()).toBe(false);
+    await expect.poll(() => page.getByText("a.md").isVisible()).toBe(false);
     await page.locator(".tool summary").first().focus();
     await page.keyboard.press("Enter");
-    expect(await page.getByText("a.md").isVisible()).toBe(true);
+    await expect.poll(() => page.getByText("a.md").isVisible()).toBe(true);
     const call = { type: "toolCall", id: "t1", name: "ls", arguments: { path: "notes" } };
     gateway.write({
       role: "assistant",
@@ -225,8 +227,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     gateway.finish(runId, "Two files.");
     await page.getByText("Two files.").first().waitFor();
     await expect.poll(() => page.locator(".tool").count()).toBe(1);
-    expect(await page.getByText("a.md").isVisible()).toBe(true);
-    expect(await page.locator(".turns").getByText("Let me look.").count()).toBe(1);
+    await expect.poll(() => page.getByText("a.md").isVisible()).toBe(true);
+    await expect.poll(() => page.locator(".turns").getByText("Let me look.").count()).toBe(1);
   });
 
   test("shows the agent's plan as a card, which each change of it replaces", async () => {
@@ -242,17 +244,15 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.locator(".plan li.in_progress").getByText("Step 1 <b>").waitFor();
     plan("p2", { explanation: "Half of it", plan: steps("completed", "in_progress") });
     await page.getByText("1 of 2 done").waitFor();
-    expect(await page.locator(".plan").count()).toBe(1);
-    expect(await page.locator(".plan").getByText("Half of it").isVisible()).toBe(true);
+    await expect.poll(() => page.locator(".plan").count()).toBe(1);
+    await expect.poll(() => page.locator(".plan").getByText("Half of it").isVisible()).toBe(true);
     plan("p3", { plan: "none" }, { isError: true, result: "Give the steps" });
     await page.locator(".tool.failed").waitFor();
     plan("p4", { markdown: "- [x] One\n- [~] Two\n- [ ] Three" });
     await page.getByText("1 of 3 done").waitFor();
-    expect(await page.locator(".plan li").allTextContents()).toEqual([
-      "✓ Done: One",
-      "▸ In progress: Two",
-      "○ Not begun: Three",
-    ]);
+    await expect
+      .poll(() => page.locator(".plan li").allTextContents())
+      .toEqual(["✓ Done: One", "▸ In progress: Two", "○ Not begun: Three"]);
     const calls = [steps("in_progress"), steps("completed")].map((listed, at) => ({
       type: "toolCall",
       id: `p${at + 1}`,
@@ -265,7 +265,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     }
     gateway.finish(runId, "Tidy.");
     await page.getByText("1 of 1 done").waitFor();
-    expect(await page.locator(".plan").count()).toBe(1);
+    await expect.poll(() => page.locator(".plan").count()).toBe(1);
   });
 
   test("asks before a command, without taking the Enter of somebody who writes", async () => {
@@ -287,7 +287,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     gateway.emit("exec.approval.requested", approval);
     const card = page.getByRole("group", { name: "Run this command?" });
     await card.getByText("for someone who is not an owner: Ada, the owner, telegram:5").waitFor();
-    expect(await page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
+    await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
     await card.getByRole("button", { name: "Allow once" }).focus();
     await page.keyboard.press("Enter");
     await expect
@@ -320,7 +320,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => gateway.asked.filter((item) => item.method === "chat.abort").length).toBe(2);
     gateway.chat(runId, { state: "aborted", stopReason: "aborted" });
     await page.getByText("Stopped").waitFor();
-    expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   });
 
   test("comes back after a crash with nothing lost and nothing doubled", async () => {
@@ -343,8 +343,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => keys().length).toBe(2);
     expect(new Set(keys()).size).toBe(1);
     await expect.poll(() => page.getByText("Will be sent").count()).toBe(0);
-    expect(await page.locator(".turn.user").allTextContents()).toEqual(["You:first", "You:second"]);
-    expect(await page.locator(".turns").getByText("Half of an ans").count()).toBe(1);
+    await expect.poll(() => page.locator(".turn.user").allTextContents()).toEqual(["You:first", "You:second"]);
+    await expect.poll(() => page.locator(".turns").getByText("Half of an ans").count()).toBe(1);
   });
 
   test("notices a gateway that fell silent", async () => {
@@ -364,7 +364,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await other.getByText("from the first tab").waitFor();
     gateway.finish(runId, "Hello to both");
     await other.getByText("Hello to both").first().waitFor();
-    expect(await other.locator(".turn").count()).toBe(2);
+    await expect.poll(() => other.locator(".turn").count()).toBe(2);
     await other.close();
   });
 
@@ -376,7 +376,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     gateway.histories.clear();
     gateway.chat([...gateway.sent.keys()][0]!, { state: "final", message: said("assistant", "All is well.") });
     await page.locator(".markdown").getByText("All is well.").waitFor();
-    expect(await page.locator(".turn").count()).toBe(2);
+    await expect.poll(() => page.locator(".turn").count()).toBe(2);
   });
 
   test("sends images, and starts and switches chats", async () => {
@@ -419,8 +419,8 @@ describe.skipIf(!hasChromium)("the page", () => {
       .getByRole("button", { name: /^Family trip/ })
       .click();
     await page.getByRole("dialog").waitFor({ state: "hidden" });
-    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Family trip");
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+    await expect.poll(() => page.getByRole("heading", { level: 1 }).textContent()).toBe("Family trip");
+    await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBe(360);
   });
 
   test.skipIf(SHOTS === undefined)("is photographed", async () => {
@@ -555,8 +555,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     await whatsapp.getByText("Look.").waitFor();
     await panel.getByText("starting · fetching a library").waitFor();
     await whatsapp.getByText(/next attempt in \d+ s/).waitFor();
-    expect(await whatsapp.getByRole("button", { name: "Test" }).isEnabled()).toBe(true);
-    expect(await telegram.getByRole("button", { name: "Link" }).count()).toBe(0);
+    await expect.poll(() => whatsapp.getByRole("button", { name: "Test" }).isEnabled()).toBe(true);
+    await expect.poll(() => telegram.getByRole("button", { name: "Link" }).count()).toBe(0);
 
     await telegram.getByRole("button", { name: "Test" }).click();
     await telegram.getByLabel("Chat that gets the test message").fill("42");
@@ -571,11 +571,13 @@ describe.skipIf(!hasChromium)("the page", () => {
 
     await whatsapp.getByRole("button", { name: "Link" }).click();
     const code = whatsapp.getByRole("img", { name: "QR code to scan with the app" });
-    expect(await code.locator("path").getAttribute("d")).toBe("M4 4h1v1h-1zM6 4h1v1h-1zM5 5h1v1h-1zM4 6h3v1h-3z");
+    await expect
+      .poll(() => code.locator("path").getAttribute("d"))
+      .toBe("M4 4h1v1h-1zM6 4h1v1h-1zM5 5h1v1h-1zM4 6h3v1h-3z");
     await shoot("channels");
     linked.resolve({ ...view, state: "linked", steps: [] });
     await whatsapp.getByText("Linked.").waitFor();
-    expect(await code.count()).toBe(0);
+    await expect.poll(() => code.count()).toBe(0);
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "hidden" });
     expect(gateway.asked.findLast(({ method }) => method === "channels.login.wait")?.params).toMatchObject({ next: 1 });
@@ -599,7 +601,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await panel.getByRole("button", { name: "Add a channel" }).click();
     const form = panel.getByRole("form", { name: "Add a channel" });
     await form.getByLabel("Platform").selectOption("WhatsApp");
-    expect(await form.locator("input").count()).toBe(1);
+    await expect.poll(() => form.locator("input").count()).toBe(1);
     await form.getByLabel("Platform").selectOption("Telegram");
     await form.getByLabel("The token is").selectOption("in the gateway's environment");
     await form.getByText("TELEGRAM_BOT_TOKEN").waitFor();
@@ -607,12 +609,12 @@ describe.skipIf(!hasChromium)("the page", () => {
     await form.getByLabel("File with the token").waitFor();
     await form.getByLabel("The token is").selectOption("typed here, stored in the config");
     const token = form.getByLabel("Bot token");
-    expect(await token.getAttribute("type")).toBe("password");
+    await expect.poll(() => token.getAttribute("type")).toBe("password");
     await token.fill("wrong");
     await form.getByLabel("Account name").fill("work");
     await page.keyboard.press("Enter");
     await form.getByRole("alert").getByText("That is no token.").waitFor();
-    expect(await token.getAttribute("aria-invalid")).toBe("true");
+    await expect.poll(() => token.getAttribute("aria-invalid")).toBe("true");
     await expect.poll(() => token.evaluate("document.activeElement.name")).toBe("token");
     await shoot("channels-add");
     await token.fill("right");
@@ -620,7 +622,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await panel.getByRole("status").getByText("Telegram (work) is added.").waitFor();
     const row = panel.getByRole("listitem", { name: "Telegram work" });
     await row.getByText("off", { exact: true }).waitFor();
-    expect(await row.getByRole("button", { name: "Test" }).isDisabled()).toBe(true);
+    await expect.poll(() => row.getByRole("button", { name: "Test" }).isDisabled()).toBe(true);
     const added = gateway.asked.findLast(({ method }) => method === "channels.add");
     expect(added?.params).toEqual({ channel: "telegram", accountId: "work", values: { token: "right" } });
     expect(await page.content()).not.toContain('right"');
@@ -636,9 +638,9 @@ describe.skipIf(!hasChromium)("the page", () => {
     await change.getByRole("button", { name: "Cancel" }).click();
     await row.getByRole("button", { name: "Remove" }).click();
     const question = row.getByRole("group", { name: "Remove Telegram?" });
-    expect(await question.getByRole("button", { name: "Keep" }).evaluate("document.activeElement.textContent")).toBe(
-      "Keep",
-    );
+    await expect
+      .poll(() => question.getByRole("button", { name: "Keep" }).evaluate("document.activeElement.textContent"))
+      .toBe("Keep");
     await page.keyboard.press("Enter");
     await question.waitFor({ state: "detached" });
     expect(gateway.asked.some(({ method }) => method === "channels.remove")).toBe(false);

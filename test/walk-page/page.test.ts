@@ -63,19 +63,13 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.say("run touch never");
     await tab.page.getByRole("button", { name: "Deny" }).click();
     await tab.answered("refused");
-    const turns = await tab.turns();
-    expect(turns.filter((turn) => turn.startsWith("you: "))).toEqual([
-      "you: hello there",
-      "you: list the files",
-      "you: run date +made-%Y",
-      "you: run touch never",
-    ]);
-    expect(turns.map((turn) => /\[.*?\]/.exec(turn)?.[0]).filter(Boolean)).toEqual([
-      "[ls done]",
-      "[exec done]",
-      "[exec failed]",
-    ]);
-    expect(turns).toHaveLength(8);
+    await expect.poll(() => tab.turns(), SOON).toHaveLength(8);
+    await expect
+      .poll(() => saidIn(tab), SOON)
+      .toEqual(["you: hello there", "you: list the files", "you: run date +made-%Y", "you: run touch never"]);
+    await expect
+      .poll(async () => (await tab.turns()).map((turn) => /\[.*?\]/.exec(turn)?.[0]).filter(Boolean), SOON)
+      .toEqual(["[ls done]", "[exec done]", "[exec failed]"]);
     await expectSameAfterReload(tab);
     await tab.shoot("demo");
   });
@@ -101,7 +95,9 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.answered("You said: first words");
     await tab.say("/status");
     await tab.answered("Model: demo/echo-agent");
-    expect((await tab.turns()).slice(2)).toEqual(["you: /status", expect.stringContaining("agent: Agent: main")]);
+    await expect
+      .poll(async () => (await tab.turns()).slice(2), SOON)
+      .toEqual(["you: /status", expect.stringContaining("agent: Agent: main")]);
     await expectSameAfterReload(tab);
     await tab.page.getByRole("button", { name: "New chat" }).click();
     await tab.page.getByText("The demo model is answering").waitFor();
@@ -144,9 +140,8 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await two.getByLabel("Message", { exact: true }).fill("from the other tab");
     await two.keyboard.press("Enter");
     await tab.answered(/bold.*from the other tab/s);
-    const turns = await tab.turns();
-    expect(turns).toHaveLength(4);
-    expect(turns.filter((turn) => turn.startsWith("you: "))).toEqual(["you: slow please", "you: from the other tab"]);
+    await expect.poll(() => tab.turns(), SOON).toHaveLength(4);
+    await expect.poll(() => saidIn(tab), SOON).toEqual(["you: slow please", "you: from the other tab"]);
     await expectSameAfterReload(tab);
   });
 
@@ -158,15 +153,12 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     });
     await tab.say("one");
     await tab.page.locator("li.turn.assistant").getByText("first first").waitFor();
-    expect(await tab.page.getByRole("button", { name: "Stop" }).isVisible()).toBe(true);
+    await expect.poll(() => tab.page.getByRole("button", { name: "Stop" }).isVisible()).toBe(true);
     await tab.say("two");
     await tab.answered("second answer");
-    expect((await tab.turns()).map((turn) => turn.slice(0, 12))).toEqual([
-      "you: one",
-      "agent: first",
-      "you: two",
-      "agent: secon",
-    ]);
+    await expect
+      .poll(async () => (await tab.turns()).map((turn) => turn.slice(0, 12)), SOON)
+      .toEqual(["you: one", "agent: first", "you: two", "agent: secon"]);
     await tab.say("stop this");
     await tab.page.locator("li.turn.assistant").getByText("long long").waitFor();
     await tab.say("and this waits");
@@ -189,7 +181,9 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
       .toEqual(["you: will fail", expect.stringContaining("key was not accepted")]);
     await tab.idle();
     await expectSameAfterReload(tab);
-    expect(await tab.page.locator(".outcome.error").allInnerTexts()).toEqual(["401 Incorrect API key provided"]);
+    await expect
+      .poll(() => tab.page.locator(".outcome.error").allInnerTexts())
+      .toEqual(["401 Incorrect API key provided"]);
   });
 
   test("an image reaches a model that sees, is there after a reload, and is named by the demo model", async () => {
@@ -199,14 +193,14 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.box.press("Enter");
     await tab.answered("look");
     expect(hasPicture(model.calls.at(-1))).toBe(true);
-    expect((await tab.turns())[0]).toBe("you: [picture] look");
+    await expect.poll(async () => (await tab.turns())[0], SOON).toBe("you: [picture] look");
     await expectSameAfterReload(tab);
     await home.remove();
     const demo = await open();
     await paste(demo);
     await demo.box.press("Enter");
     await demo.answered(/You sent \S+\.png \(image\/png\)/);
-    expect((await demo.turns())[0]).toBe("you: [picture]");
+    await expect.poll(async () => (await demo.turns())[0], SOON).toBe("you: [picture]");
   });
 
   test("the model and the thinking chosen on the page count from the next message on", async () => {
@@ -289,3 +283,7 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.shoot("phone-new");
   });
 });
+
+/** The turns of the person. */
+const saidIn = async (tab: Tab): Promise<readonly string[]> =>
+  (await tab.turns()).filter((turn) => turn.startsWith("you: "));

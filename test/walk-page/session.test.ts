@@ -21,9 +21,9 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     const panel = await openSettings(tab);
     const mode = panel.getByLabel("Queue mode", { exact: true });
     const source = panel.locator(".setting").filter({ hasText: "Queue mode" }).locator(".setting-source");
-    expect(await mode.inputValue()).toBe("collect");
-    expect(await source.innerText()).toBe("Default");
-    expect(await panel.getByLabel("Group activation").count()).toBe(0);
+    await expect.poll(() => mode.inputValue()).toBe("collect");
+    await expect.poll(() => source.innerText()).toBe("Default");
+    await expect.poll(() => panel.getByLabel("Group activation").count()).toBe(0);
     await mode.selectOption("followup");
     await source.getByText("Set for this session").waitFor();
     await tab.shoot("settings");
@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await cap.fill("5000");
     await cap.press("Enter");
     await panel.getByRole("alert").getByText("a whole number from 1 to 1000").waitFor();
-    expect(await cap.inputValue()).toBe("5000");
+    await expect.poll(() => cap.inputValue()).toBe("5000");
     await tab.shoot("settings-refused");
     await cap.fill("7");
     await cap.press("Enter");
@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await panel.getByRole("button", { name: /Use the default: 20/ }).waitFor();
     await panel.getByRole("button", { name: /Use the default: collect/ }).click();
     await source.getByText("Default", { exact: true }).waitFor();
-    expect(await mode.inputValue()).toBe("collect");
+    await expect.poll(() => mode.inputValue()).toBe("collect");
     await tab.page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
     await tab.say("/queue");
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     const { page } = tab;
     const choice = page.getByLabel("Agent of new chats");
     await page.getByRole("button", { name: "New chat" }).waitFor();
-    expect(await choice.count()).toBe(0);
+    await expect.poll(() => choice.count()).toBe(0);
     const list = [{ id: "main" }, { id: "owl", name: "Owl", identity: { emoji: "🦉" } }];
     const agents = { defaults: { model: { primary: "fake/seeing" } }, list };
     await world.home.writeConfig({ ...twoModels(world.model), agents });
@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await page.getByRole("button", { name: "New chat" }).click();
     await tab.say("and you?");
     await tab.answered(/I am main\./);
-    expect(await page.locator("header").getByText("🦉 Owl").count()).toBe(0);
+    await expect.poll(() => page.locator("header").getByText("🦉 Owl").count()).toBe(0);
   });
 
   test("each answer and each day show what they cost", async () => {
@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await tab.page.getByText("10 in · 5 out · $0.0200").waitFor();
     const used = (await openSettings(tab)).getByRole("region", { name: "Usage" });
     await used.getByText("15 tokens · $0.0200").first().waitFor();
-    expect(await used.innerText()).toContain("in this session: 15 tokens · $0.0200");
+    await expect.poll(() => used.innerText()).toContain("in this session: 15 tokens · $0.0200");
     await tab.shoot("settings-usage");
   });
 
@@ -98,13 +98,13 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await row("Commands", "Ask")
       .getByText(/^tools\.exec\.ask \(.*openclaw\.json:\d+\)$/)
       .waitFor();
-    expect(await row("Commands", "Ask").innerText()).toContain("always");
-    expect(await row("Sandbox", "Commands run").innerText()).toMatch(/on the machine\n.+/);
+    await expect.poll(() => row("Commands", "Ask").innerText()).toContain("always");
+    await expect.poll(() => row("Sandbox", "Commands run").innerText()).toMatch(/on the machine\n.+/);
     await panel.getByText(/of \d+ tools are allowed/).click();
     await row("Tools", "grep")
       .getByText(/^global: tools\.deny \(.*openclaw\.json:\d+\)$/)
       .waitFor();
-    expect(await row("Tools", "grep").innerText()).toContain("removed");
+    await expect.poll(() => row("Tools", "grep").innerText()).toContain("removed");
     await tab.shoot("settings-rights");
   });
 
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
       .poll(async () => (await options()).map((line) => line.split("\n")[0]), SOON)
       .toEqual(["/stop", "/status", "/start"]);
     await box.press("ArrowDown");
-    expect(await active()).toBe("/status");
+    await expect.poll(() => active()).toBe("/status");
     await box.press("Escape");
     await list.waitFor({ state: "detached" });
     await box.fill("");
@@ -149,14 +149,14 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await list.getByText("/think").waitFor();
     await box.press("Tab");
     await expect.poll(options, SOON).toEqual(["off", "minimal", "low", "medium", "high", "xhigh", "default"]);
-    expect(await active()).toBeUndefined();
+    await expect.poll(() => active()).toBeUndefined();
     await list.getByText("high", { exact: true }).click();
-    expect(await box.inputValue()).toBe("/think high");
+    await expect.poll(() => box.inputValue()).toBe("/think high");
     await box.press("Enter");
     await tab.answered("Thinking level: high");
     await box.pressSequentially("take your time /reas");
     await box.press("Enter");
-    expect(await box.inputValue()).toBe("take your time /reasoning ");
+    await expect.poll(() => box.inputValue()).toBe("take your time /reasoning ");
     await box.pressSequentially("of");
     await box.press("Enter");
     await box.press("Enter");
@@ -186,8 +186,9 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await expect.poll(() => two.locator("li.turn.waiting").count(), SOON).toBe(1);
     first.resolve();
     await tab.answered("re: but this");
-    const said = (await tab.turns()).map((turn) => turn.slice(0, 15).trim());
-    expect(said).toEqual(["you: first", "agent: word wor", "you: but this", "agent: re: but"]);
+    await expect
+      .poll(async () => (await tab.turns()).map((turn) => turn.slice(0, 15).trim()), SOON)
+      .toEqual(["you: first", "agent: word wor", "you: but this", "agent: re: but"]);
     expect(world.model.calls).toHaveLength(2);
     await expect.poll(() => two.locator("li.turn").count(), SOON).toBe(4);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { hasChromium } from "../kit/page/chromium.ts";
+import { SOON } from "./browser.ts";
 import { pageWorld } from "./page-world.ts";
 
 describe.skipIf(!hasChromium)("a subagent on the page of the built gateway", () => {
@@ -27,9 +28,10 @@ describe.skipIf(!hasChromium)("a subagent on the page of the built gateway", () 
     await tab.shoot("subagent");
     await tab.page.reload();
     await tab.answered("It closes at six o'clock.");
-    const turns = await tab.turns();
-    expect(turns.filter((turn) => turn.includes("six o'clock"))).toHaveLength(1);
-    expect(turns.join("\n")).not.toContain("System Message");
+    await expect
+      .poll(async () => (await tab.turns()).filter((turn) => turn.includes("six o'clock")), SOON)
+      .toHaveLength(1);
+    expect((await tab.turns()).join("\n")).not.toContain("System Message");
     expect(world.browser.complaints).toEqual([]);
   });
 });

@@ -4,10 +4,12 @@ import { chatAnswers, type Sent } from "../../types/answers/chat.ts";
 import { runId } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
 import type { RunStream } from "../../types/run/events.ts";
-import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { type Caller, defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { ServerPorts } from "../options.ts";
 import { checkCommand } from "../transport/scopes.ts";
+import type { Hub } from "../transport/hub.ts";
+import { Asides, questionAside } from "./aside.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { defined } from "../../utils/defined.ts";
 import { sessionForTurn } from "./turn-session.ts";
@@ -26,9 +28,11 @@ const sendParams = z.looseObject({
 });
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions">;
+type ChatPorts = Ports & Pick<ServerPorts, "catalog" | "clock" | "log">;
 
 /** Methods that send to, abort and add to a conversation. */
-export function chatMethods(ports: Ports): readonly Method[] {
+export function chatMethods(ports: ChatPorts, hub: Hub): readonly Method[] {
+  const asides = new Asides(ports, hub);
   return [
     defineMethod({
       name: "chat.send",
@@ -37,7 +41,10 @@ export function chatMethods(ports: Ports): readonly Method[] {
       result: chatAnswers.send,
       run: (params, caller) => {
         checkCommand(params.message, caller.scopes);
-        return sendChat(params, ports);
+        const question = questionAside(params.message);
+        return question === undefined
+          ? sendChat(params, ports)
+          : sendAside(question, { params, caller, asides }, ports);
       },
     }),
     defineMethod({
@@ -53,6 +60,19 @@ export function chatMethods(ports: Ports): readonly Method[] {
     }),
     injectMethod(ports),
   ];
+}
+
+interface AsideCall {
+  readonly params: z.output<typeof sendParams>;
+  readonly caller: Caller;
+  readonly asides: Asides;
+}
+
+async function sendAside(question: string, { params, caller, asides }: AsideCall, ports: Ports): Promise<Sent> {
+  const key = sessionForTurn(params.sessionKey, ports);
+  const id = runId(params.idempotencyKey);
+  const isNew = asides.begin({ key, runId: id, question, client: caller.client });
+  return { runId: id, status: isNew ? "started" : "in_flight" };
 }
 
 /** The chat port keeps the idempotency keys on disk, so a repeated one gets the state of its run even after a restart. */
@@ -71,9 +91,14 @@ export async function sendChat(params: z.output<typeof sendParams>, ports: Ports
     idempotencyKey: params.idempotencyKey,
     ...defined({ thinking, model, timeoutMs, deliver }),
   });
-  if (sent.status !== "duplicate") return { runId: sent.runId, status: "started" };
   const isRunning = ports.chat.active(key).some((facts) => facts.runId === sent.runId);
-  const isDone = !isRunning && (await isOver(ports.chat.stream(sent.runId)));
+  const stream = ports.chat.stream(sent.runId);
+  if (sent.status !== "duplicate") {
+    // A command may have its answer already. A client that gets the end of a run together with "started" would wait for ever.
+    const isDone = !isRunning && stream !== undefined && (await isOver(stream));
+    return { runId: sent.runId, status: isDone ? "ok" : "started" };
+  }
+  const isDone = !isRunning && (await isOver(stream));
   return { runId: sent.runId, status: isDone ? "ok" : "in_flight" };
 }
 

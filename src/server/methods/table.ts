@@ -22,7 +22,7 @@ import { toolCallMethods } from "./tools.ts";
  */
 export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly Method[] {
   return [
-    ...chatMethods(ports),
+    ...chatMethods(ports, parts.hub),
     ...historyMethods(ports, parts.hub),
     ...agentRunMethods(ports),
     ...sessionMethods(ports, parts),

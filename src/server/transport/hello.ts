@@ -10,6 +10,7 @@ import type { SocketServices } from "./socket.ts";
 const OWN_EVENTS = [
   "connect.challenge",
   "chat",
+  "chat.side_result",
   "agent",
   "presence",
   "tick",

@@ -163,7 +163,7 @@ function marksOf({ archived, pinned, unread }: PatchParams, { clock }: Ports): S
 export function requireAgent(
   { agentId }: { readonly agentId?: string | undefined },
   key: SessionKey,
-  { catalog }: Pick<ServerPorts, "catalog">,
+  { catalog }: { readonly catalog: Pick<ServerPorts["catalog"], "defaultAgent"> },
 ): void {
   const agent = agentOf(key, catalog.defaultAgent);
   if (agentId === undefined || agentId === agent) return;

@@ -13,6 +13,7 @@ import { textHash, readConfigText, type LoadOptions } from "../../config/load.ts
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
 import { agentWorkspaceMethods } from "./agent-workspace-methods.ts";
+import { sessionFileMethods } from "./session-files.ts";
 import { agentReadMethods, knownAgent } from "./agent-read-methods.ts";
 import {
   isContextFile,
@@ -26,7 +27,7 @@ const text = z.string().min(1).max(4096);
 /** Text of an identity key; an empty text removes the key. */
 const shown = z.string().max(262_144).optional();
 
-type AgentParts = Pick<Parts, "live" | "log" | "cron" | "stopping">;
+type AgentParts = Pick<Parts, "live" | "core" | "log" | "cron" | "stopping">;
 
 /** The protocol's methods for agents. Changes are written into the config file, whose watcher applies them. */
 export function agentMethods(parts: AgentParts): readonly Method[] {
@@ -38,6 +39,7 @@ export function agentMethods(parts: AgentParts): readonly Method[] {
     ...agentReadMethods(parts),
     ...agentFileMethods(parts),
     ...agentWorkspaceMethods(parts),
+    ...sessionFileMethods(parts),
     createMethod(parts, edit),
     defineMethod({
       name: "agents.update",

@@ -55,7 +55,7 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
     run: async ({ agentId: id, path: asked, offset, limit }) => {
       const { workspace } = knownAgent(live, id);
       const folder = await placeIn(workspace, asked);
-      const entries = await entriesOf(folder);
+      const entries = await entriesInFolder(folder);
       const parent = posix.dirname(folder.path);
       return {
         agentId: id,
@@ -88,13 +88,13 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
 ];
 
 /** A path below the workspace, with `/`, and the same without links. */
-interface WorkspacePlace {
+export interface WorkspacePlace {
   readonly path: string;
   readonly real: string;
 }
 
 /** Throws NOT_FOUND for a path that is not there or leads out of the workspace. */
-async function placeIn(workspace: string, asked: string): Promise<WorkspacePlace> {
+export async function placeIn(workspace: string, asked: string): Promise<WorkspacePlace> {
   const plain = posix.normalize(asked.replaceAll("\\", "/"));
   const way = plain === "." ? "" : plain.replace(/\/$/, "");
   if (posix.isAbsolute(way) || way.includes("\0") || way === ".." || way.startsWith("../")) throw notThere(asked);
@@ -109,14 +109,14 @@ const notThere = (asked: string): MethodError =>
   });
 
 /** Directories first, then by name. */
-async function entriesOf({ path: folder, real }: WorkspacePlace) {
+export async function entriesInFolder({ path: folder, real }: WorkspacePlace) {
   const found = await unlessMissing(readdir(real, { withFileTypes: true }));
   if (!found) throw notThere(folder);
   const known = found.filter((entry) => entry.isFile() || entry.isDirectory());
   const rows = await Promise.all(
     known.map(async (entry) => {
       const facts = await unlessMissing(stat(join(real, entry.name)));
-      const kind = entry.isDirectory() ? "directory" : "file";
+      const kind = entry.isDirectory() ? ("directory" as const) : ("file" as const);
       return {
         path: posix.join(folder, entry.name),
         name: entry.name,
@@ -129,7 +129,7 @@ async function entriesOf({ path: folder, real }: WorkspacePlace) {
   return rows.toSorted((a, b) => a.kind.localeCompare(b.kind) || a.name.localeCompare(b.name));
 }
 
-async function readPlace({ path: file, real }: WorkspacePlace) {
+export async function readPlace({ path: file, real }: WorkspacePlace) {
   const facts = await unlessMissing(stat(real));
   if (facts?.isFile() !== true) throw notThere(file);
   const image = IMAGES[extname(file).toLowerCase()];
@@ -138,7 +138,8 @@ async function readPlace({ path: file, real }: WorkspacePlace) {
     throw new MethodError("INVALID_REQUEST", `"${file}" is not shown: ${error instanceof Error ? error.message : ""}`);
   });
   const about = { path: file, name: basename(file), size: bytes.length, updatedAtMs: Math.round(facts.mtimeMs) };
-  if (image !== undefined) return { ...about, mimeType: image, encoding: "base64", content: bytes.toString("base64") };
+  if (image !== undefined)
+    return { ...about, mimeType: image, encoding: "base64" as const, content: bytes.toString("base64") };
   if (bytes.includes(0)) throw new MethodError("INVALID_REQUEST", `"${file}" is neither text nor an image`);
-  return { ...about, mimeType: "text/plain", encoding: "utf8", content: bytes.toString("utf8") };
+  return { ...about, mimeType: "text/plain", encoding: "utf8" as const, content: bytes.toString("utf8") };
 }

@@ -3,6 +3,7 @@ import { searchSessions } from "../../../automation/talk/search.ts";
 import { agentOf } from "../../../sessions/keys.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import type { AgentId } from "../../../types/ids.ts";
+import { isArchived } from "../../../server/methods/session-row.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import type { SessionRow } from "../../../types/session.ts";
 import { sessionHits } from "../../../types/subagent/search.ts";
@@ -13,6 +14,7 @@ const listed = z.looseObject({
   agentId: z.string().min(1).optional(),
   label: z.string().min(1).optional(),
   spawnedBy: keyParam().optional(),
+  archived: z.union([z.boolean(), z.literal("all")]).optional(),
 });
 
 function rowOf({ key, entry }: SessionRow, defaultAgent: AgentId) {
@@ -45,7 +47,8 @@ export const sessionSearchMethods = ({ live, core, stopping }: Parts): readonly 
           (wanted?.has(key) ?? true) &&
           agents.every((one) => agentOf(key, defaultAgent) === one) &&
           (scope?.label === undefined || entry.label === scope.label) &&
-          (scope?.spawnedBy === undefined || entry.spawnedBy === scope.spawnedBy),
+          (scope?.spawnedBy === undefined || entry.spawnedBy === scope.spawnedBy) &&
+          (typeof scope?.archived !== "boolean" || isArchived(entry) === scope.archived),
       );
       const hits = await searchSessions({ query, limit, signal: stopping }, rows, core.sessions);
       if (!scope) return hits;

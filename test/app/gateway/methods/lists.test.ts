@@ -315,6 +315,59 @@ test("a search for a list answers with the rows of what it found", async () => {
   expectShape("SessionsSearchResult", plain);
 });
 
+test("the files of a session are what its agent read and wrote, and the folders of the workspace", async () => {
+  const folder = join(fixture.dir, "workspace");
+  mkdirSync(join(folder, "trip", "sea"), { recursive: true });
+  writeFileSync(join(folder, "trip", "plan.md"), "To the sea.");
+  writeFileSync(join(folder, "trip", "sea", "photo.bin"), Buffer.from([0, 1, 2]));
+  symlinkSync(join(fixture.dir, "openclaw.json"), join(folder, "trip", "link.md"));
+  const sessionKey = "agent:main:trip";
+  model.answer((call) => {
+    if (call.isAfterTool) return { text: "Done." };
+    if (call.said.includes("read it")) return { tool: "read", args: { path: "trip/plan.md" } };
+    return { tool: "write", args: { path: "trip/bag.md", content: "Towels." } };
+  });
+  for (const message of ["read it", "write it"]) {
+    const { runId } = z
+      .looseObject({ runId: z.string() })
+      .parse(await ask("chat.send", { sessionKey, message, idempotencyKey: randomUUID() }));
+    await ask("agent.wait", { runId, timeoutMs: 60_000 });
+  }
+  model.answer(() => ({ text: "The tea is ready." }));
+  const list = await ask("sessions.files.list", { sessionKey, path: "trip", search: "" });
+  expectShape("SessionsFilesListResult", list);
+  expect(list).toMatchObject({
+    sessionKey,
+    root: folder,
+    files: [
+      { path: "trip/plan.md", kind: "read", missing: false, size: 11 },
+      { path: "trip/bag.md", kind: "modified", missing: false, size: 7 },
+    ],
+    browser: {
+      path: "trip",
+      parentPath: "",
+      entries: [
+        { path: "trip/sea", kind: "directory" },
+        { path: "trip/bag.md", sessionKind: "modified" },
+        { path: "trip/plan.md", sessionKind: "read" },
+      ],
+    },
+  });
+  const found = await ask("sessions.files.list", { sessionKey, search: "PHOTO" });
+  expectShape("SessionsFilesListResult", found);
+  expect(found).toMatchObject({ browser: { search: "PHOTO", entries: [{ path: "trip/sea/photo.bin", size: 3 }] } });
+  const bag = await ask("sessions.files.get", { sessionKey, path: "trip/bag.md" });
+  expectShape("SessionsFilesGetResult", bag);
+  expect(bag).toMatchObject({ file: { kind: "modified", content: "Towels.", previewKind: "text" } });
+  expect(await ask("sessions.files.get", { sessionKey, path: "trip/sea/photo.bin" })).toMatchObject({
+    file: { kind: "read", previewKind: "unsupported" },
+  });
+  for (const path of ["trip/link.md", "../openclaw.json", "none.md"]) {
+    const { error } = answered.parse(await client.request("sessions.files.get", { sessionKey, path }));
+    expect(error?.details?.kind, path).toBe("NOT_FOUND");
+  }
+});
+
 describe("tools", () => {
   const listed = z.looseObject({
     groups: z.array(

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, test } from "vitest";
-import { loadConfigText } from "../../src/app/config/load.ts";
+import { loadConfigText } from "../kit/config-text.ts";
 import { bundledContributions, contributedSchemas } from "../../src/app/contributions/extensions.ts";
 import { chatPrompt, chatSkills } from "../../src/channels/chat-prompt.ts";
 import { accountConfig } from "../../src/channels/config.ts";

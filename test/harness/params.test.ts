@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfigText } from "../../src/app/config/load.ts";
+import { loadConfigText } from "../kit/config-text.ts";
 import { resolveAgents } from "../../src/app/config/settings.ts";
 import { callModel } from "../../src/providers/call.ts";
 import { createModels } from "../../src/providers/catalog.ts";

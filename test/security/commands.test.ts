@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadConfigText } from "../../src/app/config/load.ts";
+import { loadConfigText } from "../kit/config-text.ts";
 import { Live } from "../../src/app/live.ts";
 import { createRules } from "../../src/app/compose/rules.ts";
 import { sessionKey } from "../../src/types/ids.ts";

@@ -1,7 +1,7 @@
 import { accountInputs } from "../../channels/config.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import { readConfigText, type LoadOptions } from "../config/load.ts";
-import { parseConfigText } from "../config/parse.ts";
+import type { LoadOptions } from "../config/load.ts";
+import { readConfigSource } from "../config/source.ts";
 import { isRecord, valueAt, type KeyPath } from "../config/schema/problem.ts";
 import { removeConfigValue, writeConfigValues } from "../config/edit/write.ts";
 
@@ -116,9 +116,8 @@ export async function readAccountToBe(load: LoadOptions, of: AccountName): Promi
  * The config file without its secrets resolved: a missing token must not prevent an edit that corrects it. Throws
  * CONFIG_SYNTAX.
  */
-export async function rawConfig({ path }: LoadOptions): Promise<unknown> {
-  const text = (await readConfigText(path)) ?? "";
-  return text.trim() === "" ? {} : parseConfigText(text, path);
+export async function rawConfig(options: LoadOptions): Promise<unknown> {
+  return (await readConfigSource(options)).value;
 }
 
 function namesIn(section: unknown): readonly string[] {

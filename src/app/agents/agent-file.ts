@@ -2,8 +2,8 @@ import { OpenClawError } from "../../types/errors.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { listedAgents, type ListedAgent } from "../config/keys/agent-key.ts";
 import { writeConfigValues } from "../config/edit/write.ts";
-import { textHash, readConfigText, type LoadOptions } from "../config/load.ts";
-import { parseConfigText } from "../config/parse.ts";
+import type { LoadOptions } from "../config/load.ts";
+import { readConfigSource } from "../config/source.ts";
 import { isRecord, valueAt, type KeyPath } from "../config/schema/problem.ts";
 
 /** One change of the config file; an undefined value removes the key. */
@@ -22,9 +22,9 @@ const ENTRIES: KeyPath = ["agents", "entries"];
  * The config file without its secrets resolved, and its hash, on which a write of the file is based. Throws
  * CONFIG_SYNTAX.
  */
-export async function readFileToEdit({ path }: LoadOptions): Promise<{ file: unknown; hash: string }> {
-  const text = (await readConfigText(path)) ?? "";
-  return { file: text.trim() === "" ? {} : parseConfigText(text, path), hash: textHash(text) };
+export async function readFileToEdit(options: LoadOptions): Promise<{ file: unknown; hash: string }> {
+  const { value, hash } = await readConfigSource(options);
+  return { file: value, hash };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { errorText } from "../../utils/text/error-text.ts";
-import { textHash, readConfigText } from "../config/load.ts";
+import { readConfigSource } from "../config/source.ts";
 import { configAnswer } from "../config/shown.ts";
 import { isElsewhere } from "./address.ts";
 import { withGateway } from "./call-gateway.ts";
@@ -47,7 +47,7 @@ const isFollowedBy = (io: Io, state: State, until: number): Promise<boolean> =>
     async (client) => {
       for (;;) {
         const { hash, appliedConfigHash = hash } = await client.call("config.get", {}, configAnswer);
-        if (appliedConfigHash === textHash((await readConfigText(state.load.path)) ?? "")) return true;
+        if (appliedConfigHash === (await readConfigSource(state.load)).hash) return true;
         if (Date.now() > until) return false;
         await wait(LOOK_EVERY_MS);
       }

@@ -1,10 +1,9 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "../../utils/missing.ts";
-import type { Env } from "../../utils/env.ts";
+import { expandHome, type Env } from "../../utils/env.ts";
 import type { StatePaths } from "./paths.ts";
 import type { Config } from "./schema/schema.ts";
-import { expandHome } from "./secrets.ts";
 
 /** The folder of `gateway.controlUi.root`, absolute; undefined when the key is not set. */
 export function controlUiRoot(

@@ -1,22 +1,18 @@
-import { createHash } from "node:crypto";
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { isRoute } from "../../channels/routing/bindings.ts";
 import type { Discovered } from "../../plugins/found/discover.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { isMissing } from "../../utils/missing.ts";
 import type { EarlierPlaces } from "../../store/places.ts";
 import { checkConfig, type ChannelSchemas, type PluginSchemas, type Schemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
-import { locate, parseConfigText } from "./parse.ts";
+import { parseConfigText } from "./parse.ts";
+import { locateIn, readConfigSource, type ConfigSource } from "./source.ts";
 import { ConfigError, isRecord, valueAt, type ConfigNote, type KeyPath, type RawNote } from "./schema/problem.ts";
 import { configSchema, type Config } from "./schema/schema.ts";
 import { resolveSecrets, type Resolved } from "./secrets.ts";
 import { channelKeysOf, configSchemaOf } from "../../plugins/manifest/config-schema.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
-import { readBytes } from "../../utils/read-regular.ts";
 import type { Env } from "../../utils/env.ts";
 import { MCP_GROUPS, prefixOf } from "../../mcp/tools/names.ts";
 import { listDoubts } from "../../tools/policy/lint.ts";
@@ -37,8 +33,10 @@ export interface LoadedConfig {
   readonly stops: readonly Stop[];
   /** The plugins that were found where the config says; none without `LoadOptions.discover`. */
   readonly plugins: Discovered;
-  /** SHA-256 of the file's text, hex. */
+  /** SHA-256 of the texts of the files, hex. */
   readonly hash: string;
+  /** The main file and those that it includes. */
+  readonly files: readonly string[];
 }
 
 export interface LoadOptions {
@@ -63,19 +61,24 @@ export interface LoadOptions {
  * `CONFIG_SYNTAX`, `CONFIG_INVALID` or `SECRET_MISSING`, all problems listed.
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
-  const text = await readConfigText(options.path);
-  const facts = { path: options.path, exists: text !== undefined, hash: textHash(text ?? "") };
-  if (text === undefined) {
+  const source = await readConfigSource(options);
+  const facts = {
+    path: options.path,
+    exists: source.text !== undefined,
+    hash: source.hash,
+    files: [...source.files.keys()],
+  };
+  if (source.text === undefined) {
     const plugins = (await options.discover?.({})) ?? NO_PLUGINS;
     return { ...facts, config: configSchema.parse({}), warnings: [], variables: [], stops: [], plugins };
   }
-  return { ...facts, ...(await loadConfigText(text, options)) };
+  return { ...facts, ...(await loadSource(source, options)) };
 }
 
-/** Resolves and checks the text of a config that is not in the file yet. Throws as `loadConfig` does. */
-export async function loadConfigText(text: string, options: LoadOptions): Promise<ConfigText> {
+/** Resolves and checks a config that may not be in its files yet. Throws as `loadConfig` does. */
+export async function loadSource(source: ConfigSource, options: LoadOptions): Promise<ConfigText> {
   try {
-    return await readText(text, options);
+    return await readSource(source, options);
   } catch (error) {
     throw error instanceof OpenClawError ? error : unreadable(options.path, error);
   }
@@ -96,9 +99,10 @@ function unreadable(path: string, cause: unknown): ConfigError {
   });
 }
 
-async function readText(text: string, options: LoadOptions): Promise<ConfigText> {
-  const raw = parseConfigText(text, options.path);
-  const resolved = presentPaths(await resolveSecrets(raw, options.env), options.earlier);
+async function readSource(source: ConfigSource, options: LoadOptions): Promise<ConfigText> {
+  // An empty file may be one that was not written to its end: it is no config with all defaults.
+  if (source.text?.trim() === "") parseConfigText(source.text, source.path);
+  const resolved = presentPaths(await resolveSecrets(source.value, options.env), options.earlier);
   const plugins = (await options.discover?.(resolved.value)) ?? NO_PLUGINS;
   const schemas = schemasOfFound(plugins.plugins, {
     ...options,
@@ -111,7 +115,7 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
     ...unprotected(resolved.value),
     ...checked.problems.filter((note) => !isReported(note, reported)),
   ];
-  if (problems.length > 0 || !checked.config) throw invalid(problems, text, options.path);
+  if (problems.length > 0 || !checked.config) throw invalid(problems, source);
   const stops = stopsOf(resolved.value);
   const found = checked.warnings.filter((note) => !isReported(note, reported) && !isOfStop(note, stops));
   const doubts = [
@@ -121,7 +125,7 @@ async function readText(text: string, options: LoadOptions): Promise<ConfigText>
   ];
   const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
-  return { config: checked.config, plugins, variables, stops, warnings: locate(warnings, text, options.path) };
+  return { config: checked.config, plugins, variables, stops, warnings: locateIn(source, warnings) };
 }
 
 /**
@@ -152,23 +156,6 @@ async function channelSchemasFor(input: unknown, { channelSchemas }: LoadOptions
   return channelSchemas(isRecord(named) ? Object.keys(named) : []);
 }
 
-/** The text of the config file; undefined when there is none. Throws `CONFIG_UNREADABLE`. */
-export async function readConfigText(path: string): Promise<string | undefined> {
-  try {
-    return await readConfigFile(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    const reason = errorText(error);
-    throw new ConfigError("CONFIG_UNREADABLE", {
-      message: `${path} cannot be read: ${reason}`,
-      fix: "Make it a file of at most 1 MB that this user may read (chmod 600), or point OPENCLAW_CONFIG_PATH to another file.",
-      cause: error,
-    });
-  }
-}
-
-export const textHash = (text: string): string => createHash("sha256").update(text).digest("hex");
-
 /**
  * Whether a problem at the same place is reported already: an unresolved reference is also a missing value for the
  * schema.
@@ -185,10 +172,10 @@ const isReported = (note: RawNote, reported: readonly RawNote[]): boolean =>
 const isOfStop = ({ path }: RawNote, stops: readonly Stop[]): boolean =>
   stops.some((stop) => path.every((part, index) => part === stop.path[index]));
 
-function invalid(notes: readonly RawNote[], text: string, path: string): ConfigError {
-  const problems = locate(notes, text, path).toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
+function invalid(notes: readonly RawNote[], source: ConfigSource): ConfigError {
+  const problems = locateIn(source, notes).toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
   const isSecret = notes.every((note) => note.code === "SECRET_MISSING");
-  const first = problems[0]?.text ?? `${path}: not a config`;
+  const first = problems[0]?.text ?? `${source.path}: not a config`;
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
   return new ConfigError(isSecret ? "SECRET_MISSING" : "CONFIG_INVALID", {
     message: `${first}${more}`,
@@ -278,26 +265,6 @@ const toolNamesOf = ({ manifest: { id, tools = [] } }: FoundPlugin): readonly st
   "group:plugins",
   ...tools,
 ];
-
-/**
- * Most bytes of the file. A typical config has a few thousand; a file that takes long to parse would block the gateway.
- */
-const MOST_BYTES = 1024 * 1024;
-
-/**
- * Reads a regular file, through links too. Throws on anything else: a named pipe would block, and a device has no end.
- */
-async function readConfigFile(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    const facts = await file.stat();
-    if (!facts.isFile()) throw new Error("it is not a regular file");
-    if (facts.size > MOST_BYTES) throw new Error(`it is larger than ${MOST_BYTES / 1024} KB`);
-    return (await readBytes(file, facts.size)).toString("utf8");
-  } finally {
-    await file.close();
-  }
-}
 
 /** The names with which entries are compared. */
 interface Known {

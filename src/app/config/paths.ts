@@ -5,8 +5,7 @@ import { lockPath } from "../../store/lock/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { makeDirectory } from "../../store/make-directory.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { expandHome } from "./secrets.ts";
-import type { Env } from "../../utils/env.ts";
+import { expandHome, type Env } from "../../utils/env.ts";
 
 /** Places of the gateway's files, as absolute paths. */
 export interface StatePaths {

@@ -1,14 +1,13 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { Secret } from "../../types/secret.ts";
 import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
 import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
 import { secretsOfArguments } from "../../utils/secrets/secret-text.ts";
+import { SecretProviders } from "./secret-providers.ts";
 import { isRecord, type KeyPath, type RawNote } from "./schema/problem.ts";
-import type { Env } from "../../utils/env.ts";
+import { expandHome, type Env } from "../../utils/env.ts";
 
 /** Limits of a command that prints a secret. */
 const EXEC_TIMEOUT_MS = 5000;
@@ -18,14 +17,19 @@ const SECRET_NAME = /(token|secret|password|passphrase|api_?key|private_?key)$/i
 const FOREIGN_SECTIONS = new Set<string | number>(["channels", "plugins"]);
 
 interface SecretRef {
-  readonly source: "env" | "file" | "exec";
+  readonly source: "env" | "file" | "exec" | "store";
   readonly provider?: string;
+  /** The id as one text; a command may be a list. */
+  readonly id?: string;
   readonly argv: readonly string[];
 }
 
 /** Variables that a config references for a path or a name. Commands get them, because they need them. */
 const PLAIN_VARIABLE =
   /^(?:HOME|PATH|USER|USERNAME|LOGNAME|SHELL|HOSTNAME|PWD|TMPDIR|TEMP|TMP|TZ|TERM|LANG|LC_\w+|XDG_\w+)$/;
+
+/** A secret that is nothing but a variable may be written without braces. */
+const SHORT_REFERENCE = /^\$([A-Z][A-Z0-9_]{0,127})$/;
 
 interface Resolving {
   readonly env: Env;
@@ -34,6 +38,7 @@ interface Resolving {
   readonly problems: RawNote[];
   readonly warnings: RawNote[];
   readonly known: Map<string, Promise<Secret | { missing: string }>>;
+  readonly providers: SecretProviders;
 }
 
 export interface Resolved {
@@ -50,8 +55,10 @@ export interface Resolved {
  * is remembered, so that it is masked in logs and answers. Never rejects.
  */
 export async function resolveSecrets(root: unknown, env: Env): Promise<Resolved> {
+  const all = { ...varsOf(root), ...env };
   const work: Resolving = {
-    env: { ...varsOf(root), ...env },
+    env: all,
+    providers: new SecretProviders(root, all),
     variables: new Set(),
     root,
     problems: [],
@@ -101,13 +108,17 @@ async function resolveNode(node: unknown, path: KeyPath, work: Resolving): Promi
 function resolveText(text: string, path: KeyPath, work: Resolving): string | Secret | undefined {
   const missing: string[] = [];
   const names: string[] = [];
-  const filled = text.replace(/\$\$\{|\$\{([A-Za-z_]\w*)\}/g, (_whole: string, name: string | undefined) => {
-    if (name === undefined) return "${";
-    const value = variableOf(work, name);
-    if (!PLAIN_VARIABLE.test(name)) names.push(name);
-    if (value === undefined || value === "") missing.push(name);
-    return value ?? "";
-  });
+  const whole = isSecretPlace(path) ? SHORT_REFERENCE.exec(text)?.[1] : undefined;
+  const filled = (whole === undefined ? text : `\${${whole}}`).replace(
+    /\$\$\{|\$\{([A-Za-z_]\w*)\}/g,
+    (_whole: string, name: string | undefined) => {
+      if (name === undefined) return "${";
+      const value = variableOf(work, name);
+      if (!PLAIN_VARIABLE.test(name)) names.push(name);
+      if (value === undefined || value === "") missing.push(name);
+      return value ?? "";
+    },
+  );
   if (missing.length > 0) {
     report(path, `the environment variable ${missing.join(", ")} is not set`, work);
     return undefined;
@@ -140,11 +151,12 @@ export const isPluginPlace = (path: KeyPath): boolean =>
 
 function refOf(node: Record<string, unknown>): SecretRef | undefined {
   const { source, provider, id, ...others } = node;
-  if (source !== "env" && source !== "file" && source !== "exec") return undefined;
+  if (source !== "env" && source !== "file" && source !== "exec" && source !== "store") return undefined;
   if (Object.keys(others).length > 0) return undefined;
   const argv = argvOf(id, source === "exec");
   if (argv.length === 0) return undefined;
-  return { source, argv, ...(typeof provider === "string" && { provider }) };
+  const named = typeof provider === "string" ? { provider } : {};
+  return { source, argv, ...(typeof id === "string" && { id }), ...named };
 }
 
 /**
@@ -160,7 +172,7 @@ function argvOf(id: unknown, isCommand: boolean): readonly string[] {
 async function resolveRef(ref: SecretRef, path: KeyPath, work: Resolving): Promise<Secret | undefined> {
   const name = JSON.stringify(ref);
   if (ref.source === "env") for (const variable of ref.argv) work.variables.add(variable);
-  const found = work.known.get(name) ?? readSecret(ref, work.env);
+  const found = work.known.get(name) ?? readSecret(ref, work);
   work.known.set(name, found);
   const secret = await found;
   if (secret instanceof Secret) return secret;
@@ -168,12 +180,16 @@ async function resolveRef(ref: SecretRef, path: KeyPath, work: Resolving): Promi
   return undefined;
 }
 
-async function readSecret(ref: SecretRef, env: Env): Promise<Secret | { missing: string }> {
-  if (ref.provider !== undefined && ref.provider !== "default") {
-    return {
-      missing: `the secret provider "${ref.provider}" is not supported; give a variable, a file or a command as id`,
-    };
+async function readSecret(ref: SecretRef, { env, providers }: Resolving): Promise<Secret | { missing: string }> {
+  const provider = providers.nameOf(ref.source, ref.provider);
+  if (ref.source === "store")
+    return { missing: `the secret store of OpenClaw is not read here; give ${ref.id} as a variable or a file` };
+  if (provider !== undefined && ref.id !== undefined) {
+    const found = await providers.read(provider, ref.id);
+    return "text" in found ? new Secret(found.text) : found;
   }
+  if (ref.provider !== undefined && ref.provider !== "default")
+    return { missing: `secrets.providers has no provider "${ref.provider}" with the source ${ref.source}` };
   const [first = "", ...args] = ref.argv;
   if (ref.source === "env") {
     const value = Object.hasOwn(env, first) ? env[first] : undefined;
@@ -215,11 +231,6 @@ function reasonOf(error: unknown): string {
   if (!("code" in error) || error.code === undefined) return error instanceof Error ? error.message : "unknown reason";
   if (typeof error.code === "string") return error.code;
   return typeof error.code === "number" ? `exit code ${error.code}` : "unknown reason";
-}
-
-/** The path, with `~` and `~/x` under the user's home. */
-export function expandHome(path: string, env: Env): string {
-  return path === "~" || path.startsWith("~/") ? join(env["HOME"] ?? homedir(), path.slice(1)) : path;
 }
 
 function report(path: KeyPath, message: string, work: Resolving): void {

@@ -4,6 +4,7 @@ import type { Contributions } from "../../plugins/contributions.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
+import { readConfigSource } from "../config/source.ts";
 import type { Config } from "../config/schema/schema.ts";
 import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
 import { configCheck } from "./config-check.ts";
@@ -217,8 +218,6 @@ function permissionCheck(paths: StatePaths): Check {
   const targets: readonly Target[] = [
     { path: paths.stateDir, mode: 0o700 },
     { path: paths.credentials, mode: 0o700 },
-    { path: paths.configPath, mode: 0o600 },
-    { path: `${paths.configPath}.bak`, mode: 0o600 },
     { path: gatewayTokenFile(paths), mode: 0o600 },
   ];
   return {
@@ -228,11 +227,19 @@ function permissionCheck(paths: StatePaths): Check {
       const closed = deniedResults(await deniedIn(paths));
       if (process.platform === "win32")
         return closed.length > 0 ? closed : [{ status: "skip", message: "Windows has no file modes." }];
-      const open = (await Promise.all(targets.map(look))).filter((result) => result !== undefined);
+      const configs = await configFiles(paths);
+      const open = (await Promise.all([...targets, ...configs].map(look))).filter((result) => result !== undefined);
       const found = [...closed, ...open];
       return found.length > 0 ? found : [{ status: "ok", message: `${paths.stateDir} is private.` }];
     },
   };
+}
+
+/** The config, the files that it includes, and their earlier versions. */
+async function configFiles({ configPath }: StatePaths): Promise<readonly Target[]> {
+  const source = await readConfigSource({ path: configPath }).catch(() => undefined);
+  const files = source ? [...source.files.keys()] : [configPath];
+  return files.flatMap((file) => [file, `${file}.bak`]).map((path) => ({ path, mode: 0o600 }));
 }
 
 /**

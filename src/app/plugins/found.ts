@@ -2,8 +2,7 @@ import type { Discovered } from "../../plugins/found/discover.ts";
 import { readCrashes, type Crash } from "../../plugins/trial/crashes.ts";
 import { leftOutOf, type LeftOutPlugin } from "../../plugins/trial/trials.ts";
 import type { InstallRecords } from "../../types/plugin/install-record.ts";
-import { readConfigText } from "../config/load.ts";
-import { parseConfigText } from "../config/parse.ts";
+import { readConfigSource } from "../config/source.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { discoverIn, loadPathsIn, recordsIn } from "./places.ts";
 import type { Env } from "../../utils/env.ts";
@@ -36,8 +35,7 @@ export async function findPlugins(paths: StatePaths, env: Env): Promise<FoundPlu
 /** The config as it is written; empty when it cannot be read: the caller that loads the config reports the problem. */
 async function rawConfig({ configPath }: StatePaths): Promise<unknown> {
   try {
-    const text = (await readConfigText(configPath)) ?? "";
-    return text.trim() === "" ? {} : parseConfigText(text, configPath);
+    return (await readConfigSource({ path: configPath })).value;
   } catch {
     return {};
   }

@@ -8,8 +8,7 @@ import { BUNDLED_IDS } from "../contributions/extensions.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { listedAgents } from "../config/keys/agent-key.ts";
 import { valueAt } from "../config/schema/problem.ts";
-import { expandHome } from "../config/secrets.ts";
-import type { Env } from "../../utils/env.ts";
+import { expandHome, type Env } from "../../utils/env.ts";
 
 /** Finds the plugins of a state directory by the content of its config, which need not be valid. */
 export const discoverIn =

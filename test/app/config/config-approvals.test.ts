@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { approvalRoute } from "../../../src/app/compose/approvals/route.ts";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { approvalsCheck } from "../../../src/app/doctor/people/approvals-check.ts";
 import { hasApproverIn, mayApprove } from "../../../src/app/accounts/approvers.ts";
 import { nextMessage, peer } from "../../kit/inbound.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { accountOf, lowerLimits } from "../../../src/app/accounts/accounts.ts";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { Live } from "../../../src/app/live.ts";
 import { mentionPatternsFor } from "../../../src/app/compose/routing/mentions.ts";
@@ -85,7 +85,7 @@ describe("known keys without effect", () => {
 
 describe("how a chat is answered", () => {
   const rulesFor = async (config: unknown) => {
-    const loaded = { ...(await load(config)), path: "openclaw.json", exists: true, hash: "" };
+    const loaded = { ...(await load(config)), path: "openclaw.json", exists: true, hash: "", files: [] };
     const live = new Live(resolvePaths({ OPENCLAW_STATE_DIR: "/nowhere" }), "/home/ann", loaded);
     return { rules: createRules(live)(), config: loaded.config };
   };
@@ -194,7 +194,7 @@ describe("bindings and reactions", () => {
   });
   const rulesOf = async (config: object) => {
     const agents = { list: [{ id: "main" }, { id: "ops", groupChat: { mentionPatterns: ["ops"] } }] };
-    const loaded = { ...(await load({ agents, ...config })), path: "openclaw.json", exists: true, hash: "" };
+    const loaded = { ...(await load({ agents, ...config })), path: "openclaw.json", exists: true, hash: "", files: [] };
     const live = new Live(resolvePaths({ HOME: "/nowhere" }), "/nowhere", loaded);
     return { live, rules: createRules(live)() };
   };

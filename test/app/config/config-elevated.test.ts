@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mayElevate } from "../../../src/app/compose/sandbox/elevated.ts";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { agentId } from "../../../src/types/ids.ts";
 import { message } from "../../kit/inbound.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { mayUse } from "../../../src/dispatch/candidates.ts";
 

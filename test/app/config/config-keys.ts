@@ -807,6 +807,16 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["hooks.gmail.allowUnsafeExternalContent"],
   ],
   [
+    "test/app/config/config-secret-providers.test.ts",
+    "is the default one of its source where the reference names none",
+    ["secrets.providers", "secrets.defaults.env", "secrets.defaults.file", "secrets.defaults.exec"],
+  ],
+  [
+    "test/app/config/config-secret-providers.test.ts",
+    "a reference to a provider that the config does not have says so",
+    ["secrets.defaults.store"],
+  ],
+  [
     "test/walk/hooks/config.test.ts",
     "switches them off, and says where they are",
     ["hooks.enabled", "hooks.token", "hooks.path"],

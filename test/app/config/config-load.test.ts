@@ -406,7 +406,7 @@ describe("secrets", () => {
     const big = [process.execPath, "-e", "console.log('x'.repeat(70000))"];
     expect((await refusal({ gateway: { auth: { token: { source: "exec", id: big } } } })).code).toBe("SECRET_MISSING");
     const vault = await refusal({ gateway: { auth: { token: { source: "exec", provider: "vault", id: "rm" } } } });
-    expect(vault.message).toContain('the secret provider "vault" is not supported');
+    expect(vault.message).toContain('secrets.providers has no provider "vault" with the source');
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 
 async function memoryOf(memorySearch: unknown, more: Record<string, unknown> = {}, own?: unknown) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { backendsOf, confinedIn } from "../../../src/app/compose/sandbox/sandboxing.ts";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
 import { SandboxMachine, type BackendProbe } from "../../../src/tools/sandbox/machine.ts";

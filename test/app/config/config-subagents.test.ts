@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { agentToSpawn, overLimit } from "../../../src/automation/spawn/rules.ts";
 import { whySessionHidden } from "../../../src/automation/talk/visible.ts";
 import { spawnRules, talkRules } from "../../../src/app/compose/subagents/rules.ts";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
 import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
 import { askerOf } from "../../../src/tools/session/asker.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { isAlive, textOf } from "../../kit/tools.ts";
 import { builtInTools } from "../../../scripts/docs/built-in-tools.ts";
-import { loadConfigText } from "../../../src/app/config/load.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
 import { contracted, fileToolContract, toolContract } from "./contract.ts";
 import { openGround, type Ground } from "./ground.ts";
 

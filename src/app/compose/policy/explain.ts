@@ -7,8 +7,7 @@ import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
 import { type StageAnswer, stageAnswer } from "../../../types/tool-policy.ts";
 import { keyField } from "../../../types/key-field.ts";
 import type { Answer } from "../../../types/method.ts";
-import { readConfigText } from "../../config/load.ts";
-import { locate } from "../../config/parse.ts";
+import { locateIn, readConfigSource } from "../../config/source.ts";
 import { readPath } from "../../config/schema/problem.ts";
 import type { Live } from "../../live.ts";
 import type { Machine } from "../sandbox/sandboxing.ts";
@@ -89,12 +88,11 @@ function unlisted(name: string, { config }: Live): PolicyTool {
 
 /** Places such as `openclaw.json:12`, by config key. Throws `CONFIG_UNREADABLE`. */
 export async function placesIn(path: string, all: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const text = (await readConfigText(path)) ?? "{}";
+  const source = await readConfigSource({ path });
   const keys = [...new Set(all)].filter(isKey);
-  const notes = locate(
+  const notes = locateIn(
+    source,
     keys.map((key) => ({ path: readPath(key), message: "" })),
-    text,
-    path,
   );
   return new Map(notes.flatMap(({ text: place }, at) => [[keys[at] ?? "", place.slice(0, place.indexOf(": "))]]));
 }

@@ -7,6 +7,7 @@ import { privateNotes } from "../../../tools/host/prompt-files.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { packageRoot } from "../../package-root.ts";
 import type { Live } from "../../live.ts";
+import { expandHome } from "../../../utils/env.ts";
 
 type FilePlaces = Pick<HostOptions, "deniedPaths" | "readablePaths">;
 
@@ -67,10 +68,14 @@ function readablePaths({ paths, config, contributions }: Live): readonly string[
 }
 
 /** Paths of the gateway's own files, which file tools never touch. */
-export function deniedPaths({ paths, agents }: Live): readonly string[] {
+export function deniedPaths({ paths, agents, config, loaded }: Live): readonly string[] {
   const { configPath, credentials, stateSub, sessionsDir, hooks, logs } = paths;
   const approvals = join(paths.stateDir, EXEC_APPROVALS_FILE);
   const keys = agents.flatMap(({ agentDir }) => (agentDir === undefined ? [] : [join(agentDir, CREDENTIALS_FILE)]));
   const own = [credentials, stateSub, sessionsDir, hooks, logs, join(paths.stateDir, "trash")];
-  return [approvals, configPath, `${configPath}.bak`, ...own, ...keys];
+  const configs = [configPath, ...loaded.files].flatMap((file) => [file, `${file}.bak`]);
+  const secrets = Object.values(config.secrets.providers).flatMap((provider) =>
+    provider.source === "file" ? [expandHome(provider.path, process.env)] : [],
+  );
+  return [approvals, ...configs, ...secrets, ...own, ...keys];
 }

@@ -1,8 +1,9 @@
-import { watch } from "node:fs";
-import { basename, dirname } from "node:path";
+import { watch, type FSWatcher } from "node:fs";
+import { dirname, join } from "node:path";
 import { OpenClawError } from "../../../types/errors.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
-import { textHash, readConfigText, type LoadedConfig } from "../load.ts";
+import type { LoadedConfig } from "../load.ts";
+import { hashOnDisk } from "../source.ts";
 import { Secret } from "../../../types/secret.ts";
 import { isRecord, showPath, type KeyPath } from "../schema/problem.ts";
 import { isWaiting } from "../keys/schema-keys.ts";
@@ -24,23 +25,25 @@ export interface WatchOptions {
 }
 
 /**
- * One event for each change of the file's content, until `signal` aborts. The directory is watched, not the file:
- * editors replace it. Throws when the directory cannot be watched.
+ * One event for each change of the files' content, until `signal` aborts. The directories are watched, not the files:
+ * editors replace them. Throws when the directory cannot be watched.
  */
 export async function* watchConfig(options: WatchOptions): AsyncGenerator<ConfigEvent, void> {
   const path = options.current.path;
-  const changes = watchFile(path, options.debounceMs, options.signal);
+  const changes = new FileChanges(options.debounceMs, options.signal);
   let { current } = options;
+  changes.follow(current.files);
   let seen = current.hash;
   let wasInvalid = false;
   try {
     for (let more = await changes.next(); more; more = await changes.next()) {
-      const hash = await hashOnDisk(path);
+      const hash = await hashOnDisk({ path });
       if (hash === seen) continue;
       seen = hash;
       const event = await readEvent(options.load, current);
       const hasNewWarnings = event.kind === "valid" && warningsOf(event.loaded) !== warningsOf(current);
       if (event.kind === "valid") current = event.loaded;
+      changes.follow(current.files);
       // A file that is corrected by undoing the mistake changes no key, but it is an event.
       const isNews = event.kind === "invalid" || wasInvalid || event.changed.length > 0 || hasNewWarnings;
       wasInvalid = event.kind === "invalid";
@@ -80,52 +83,68 @@ const notLoaded = (cause: unknown): OpenClawError =>
     cause,
   });
 
-async function hashOnDisk(path: string): Promise<string> {
-  try {
-    return textHash((await readConfigText(path)) ?? "");
-  } catch {
-    // An unreadable file has its own state; loading it reports the reason.
-    return "unreadable";
-  }
-}
-
 /**
  * `next` resolves true after each burst of changes, false once aborted. A burst during the caller's work is not lost.
+ * `follow` names the files that count from now on.
  */
-function watchFile(path: string, debounceMs: number, signal: AbortSignal): { next(): Promise<boolean>; stop(): void } {
-  // The file may have changed between its load and now.
-  let dirty = true;
-  let wake: (() => void) | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  const settle = () => {
-    dirty = true;
-    wake?.();
-  };
-  const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
-    if (name !== null && name !== basename(path)) return;
-    clearTimeout(timer);
-    timer = setTimeout(settle, debounceMs);
-  });
-  const stop = () => {
-    clearTimeout(timer);
-    watcher.close();
-    wake?.();
-  };
-  signal.addEventListener("abort", stop, { once: true });
-  // On some systems a deleted directory ends the watch; the current config stays.
-  watcher.on("error", stop);
-  if (signal.aborted) stop();
-  return {
-    stop,
-    async next() {
-      while (!dirty && !signal.aborted) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        wake = resolve;
-        await promise;
-      }
-      dirty = false;
-      return !signal.aborted;
-    },
+class FileChanges {
+  readonly #debounceMs: number;
+  readonly #signal: AbortSignal;
+  /** By folder. */
+  readonly #watchers = new Map<string, FSWatcher>();
+  #files: ReadonlySet<string> = new Set();
+  /** A file may have changed between its load and now. */
+  #dirty = true;
+  #wake: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(debounceMs: number, signal: AbortSignal) {
+    this.#debounceMs = debounceMs;
+    this.#signal = signal;
+    signal.addEventListener("abort", this.stop, { once: true });
+  }
+
+  /** Throws when the folder of a file cannot be watched. */
+  follow(files: readonly string[]): void {
+    this.#files = new Set(files);
+    const folders = new Set(files.map((file) => dirname(file)));
+    for (const [folder, watcher] of this.#watchers) {
+      if (folders.has(folder)) continue;
+      watcher.close();
+      this.#watchers.delete(folder);
+    }
+    if (this.#signal.aborted) return;
+    for (const folder of folders) if (!this.#watchers.has(folder)) this.#watchers.set(folder, this.#watch(folder));
+  }
+
+  #watch(folder: string): FSWatcher {
+    const watcher = watch(folder, { persistent: false }, (_event, name) => {
+      if (name !== null && !this.#files.has(join(folder, name))) return;
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => {
+        this.#dirty = true;
+        this.#wake?.();
+      }, this.#debounceMs);
+    });
+    // On some systems a deleted directory ends the watch; the current config stays.
+    return watcher.on("error", this.stop);
+  }
+
+  async next(): Promise<boolean> {
+    while (!this.#dirty && !this.#signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+    }
+    this.#dirty = false;
+    return !this.#signal.aborted;
+  }
+
+  readonly stop = (): void => {
+    clearTimeout(this.#timer);
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+    this.#wake?.();
   };
 }
 

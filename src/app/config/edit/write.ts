@@ -1,12 +1,13 @@
 import { mkdir, realpath } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { removeUnfinished, writeAtomic } from "../../../store/disk.ts";
 import { lockFile } from "../../../store/lock/lock-file.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { MASK } from "../../../types/secret.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
-import { textHash, loadConfigText, readConfigText, type LoadOptions } from "../load.ts";
+import { loadSource, type LoadOptions } from "../load.ts";
+import { readConfigSource, sourceOf, writeHomeOf, type ConfigSource } from "../source.ts";
 import { parseConfigText } from "../parse.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../schema/problem.ts";
 import { hasMask, REDACTED } from "../shown.ts";
@@ -38,20 +39,45 @@ export async function writeConfigValues(
   baseHash?: string,
 ): Promise<void> {
   for (const edit of edits) refuseUnfit(edit);
-  await rewrite(options, (text) => {
-    if (baseHash !== undefined && baseHash !== textHash(text)) throw new ConfigChangedError();
-    return edits.reduce(edited, text);
+  await rewrite(options, (source) => {
+    if (baseHash !== undefined && baseHash !== source.hash) throw new ConfigChangedError();
+    return changeOf(source, edits);
   });
 }
 
-/** Replaces the text of the file by a person's own. Throws as `writeConfigValues` does. */
+/** Replaces the text of the main file by a person's own. Throws as `writeConfigValues` does. */
 export async function writeWholeConfig(options: LoadOptions, text: string, baseHash: string): Promise<void> {
   refuseUnfit({ path: [], value: parseConfigText(text, options.path) });
-  await rewrite(options, (before) => {
-    if (baseHash !== textHash(before)) throw new ConfigChangedError();
-    return text;
+  await rewrite(options, (source) => {
+    if (baseHash !== source.hash) throw new ConfigChangedError();
+    return { file: source.path, after: text };
   });
 }
+
+/** The new text of one of the config's files. */
+interface FileChange {
+  readonly file: string;
+  readonly after: string;
+}
+
+/** Throws USAGE where the values do not stand in one file, so that writing them would copy values of one file into another. */
+function changeOf(source: ConfigSource, edits: readonly Edit[]): FileChange {
+  const homes = edits.map(({ path, value }) => ({ home: writeHomeOf(source, path), value }));
+  const why = homes.map(({ home }) => home).find((home) => typeof home === "string");
+  const files = new Set(homes.flatMap(({ home }) => (typeof home === "string" ? [] : [home.file])));
+  const [file = source.path, other] = files;
+  if (why !== undefined) throw inSeveralFiles(why);
+  if (other !== undefined)
+    throw inSeveralFiles(`the change is about ${[...files].map((one) => basename(one)).join(", ")}`);
+  const own = homes.flatMap(({ home, value }) => (typeof home === "string" ? [] : [{ path: home.path, value }]));
+  return { file, after: own.reduce(edited, source.files.get(file)?.text ?? "") };
+}
+
+const inSeveralFiles = (why: string): OpenClawError =>
+  new OpenClawError("USAGE", {
+    message: `Not written: ${why}, which $include puts together.`,
+    fix: "Edit the file that has the value, or change the keys of one file at a time.",
+  });
 
 interface Edit {
   readonly path: KeyPath;
@@ -79,25 +105,23 @@ function namesIn(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, child]: [string, unknown]) => [name, ...namesIn(child)]);
 }
 
-/** Removes one key from the file. False when it is not there. Throws as `writeConfigValue` does. */
+/** Removes one key from its file. False when it is not there. Throws as `writeConfigValue` does. */
 export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<boolean> {
-  let isThere = false;
-  await rewrite(options, (text) => {
-    const next = unsetConfigValue(text, path);
-    isThere = next !== text;
-    return next;
-  });
-  return isThere;
+  return rewrite(options, (source) => changeOf(source, [{ path, value: undefined }]));
 }
 
-/** Runs edits of all processes in sequence, so that each one starts from the result of the one before. */
-async function rewrite(options: LoadOptions, change: (text: string) => string): Promise<void> {
+/**
+ * Runs edits of all processes in sequence, so that each one starts from the result of the one before. False when the
+ * text stays the same.
+ */
+async function rewrite(options: LoadOptions, change: (source: ConfigSource) => FileChange): Promise<boolean> {
   const release = await lockConfig(options.path);
   try {
-    const before = (await readConfigText(options.path)) ?? "";
-    if (before !== "") parseConfigText(before, options.path);
-    const after = change(before);
-    if (after !== before) await writeConfigText(options, before, after);
+    const source = await readConfigSource(options);
+    const made = change(source);
+    if (made.after === source.files.get(made.file)?.text) return false;
+    await writeConfigText(options, source, made);
+    return true;
   } finally {
     await release();
   }
@@ -120,13 +144,15 @@ const notWritable = (path: string, error: unknown): OpenClawError =>
   });
 
 /**
- * Replaces the file in one step, mode 0600; the old file is kept as `<file>.bak`. Refused with `CONFIG_INVALID` when
+ * Replaces one file in one step, mode 0600; the old file is kept as `<file>.bak`. Refused with `CONFIG_INVALID` when
  * the new text has a problem that the old text did not have, so that a broken file can be fixed key by key. Throws
  * `CONFIG_WRITE`.
  */
-async function writeConfigText(options: LoadOptions, before: string, after: string): Promise<void> {
-  const old = new Set((await problemsOf(before, options)).map((note) => `${note.key} ${note.message}`));
-  const added = (await problemsOf(after, options)).filter((note) => !old.has(`${note.key} ${note.message}`));
+async function writeConfigText(options: LoadOptions, source: ConfigSource, { file, after }: FileChange): Promise<void> {
+  const isMain = file === source.path;
+  const changed = await sourceOf(isMain ? after : source.text, options, new Map([[file, after]]));
+  const old = new Set((await problemsOf(source, options)).map((note) => `${note.key} ${note.message}`));
+  const added = (await problemsOf(changed, options)).filter((note) => !old.has(`${note.key} ${note.message}`));
   const [first] = added;
   if (first) {
     throw new ConfigError("CONFIG_INVALID", {
@@ -135,23 +161,24 @@ async function writeConfigText(options: LoadOptions, before: string, after: stri
       problems: added,
     });
   }
+  const before = source.files.get(file)?.text ?? "";
   try {
     // A symbolic link is preserved: people keep this file among their dotfiles.
-    const target = before === "" ? options.path : await realpath(options.path);
-    const backup = `${options.path}.bak`;
+    const target = before === "" ? file : await realpath(file);
+    const backup = `${file}.bak`;
     for (const path of [backup, target]) await removeUnfinished(path);
     if (before !== "") await writeAtomic(backup, before);
     await writeAtomic(target, after);
   } catch (error) {
-    throw notWritable(options.path, error);
+    throw notWritable(file, error);
   }
 }
 
-/** The problems of a text. A secret that exists only in the gateway's environment is not a problem of the file. */
-async function problemsOf(text: string, options: LoadOptions): Promise<readonly ConfigNote[]> {
-  if (text === "") return [];
+/** The problems of a config. A secret that exists only in the gateway's environment is not a problem of the file. */
+async function problemsOf(source: ConfigSource, options: LoadOptions): Promise<readonly ConfigNote[]> {
+  if ((source.text ?? "") === "") return [];
   try {
-    await loadConfigText(text, options);
+    await loadSource(source, options);
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

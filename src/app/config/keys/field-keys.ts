@@ -72,7 +72,7 @@ browser{enabled evaluateEnabled cdpUrl remoteCdpTimeoutMs remoteCdpHandshakeTime
   localCdpReadyTimeoutMs actionTimeoutMs color executablePath headless noSandbox attachOnly cdpPortRangeStart
   defaultProfile snapshotDefaults ssrfPolicy{allowedHostnames hostnameAllowlist blockedHostnames dangerouslyAllowPrivateNetwork allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} profiles extraArgs tabCleanup}
 ui{seamColor assistant}
-secrets{providers defaults resolution}
+secrets{providers{*{allowInsecurePath allowSymlinkCommand}} defaults resolution egressProxy{enabled allowedHosts bypassHosts}}
 auth{profiles{*{provider mode email displayName}} order cooldowns{billingBackoffHours billingBackoffHoursByProvider
   billingMaxHours authPermanentBackoffMinutes authPermanentMaxMinutes failureWindowHours overloadedProfileRotations
   overloadedBackoffMs rateLimitedProfileRotations}}

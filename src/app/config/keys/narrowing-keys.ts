@@ -211,6 +211,7 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
     why: "the model chooses only whether an answer is spoken",
   },
   { keys: ["logging.redactSensitive"], why: "secrets are always masked" },
+  { keys: ["secrets.egressProxy"], why: "there is no store of secrets, so no program is given one to send" },
   { keys: ["memory.qmd"], why: "notes are found by another index, with rules of its own" },
   {
     keys: [

@@ -47,6 +47,58 @@ export const envConfig = z.strictObject({
     .meta(atStart(about("Variables", "Environment variables for the gateway; a variable that is already set wins."))),
 });
 
+const count = z.int().min(1).optional();
+const ALIAS = /^[a-z][a-z0-9_-]{0,63}$/;
+const alias = z.string().regex(ALIAS, "is no name of a provider: small letters, digits, - and _").optional();
+
+const secretProvider = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("env"), allowlist: z.array(z.string()).optional() }),
+  z.strictObject({
+    source: z.literal("file"),
+    path: z.string().min(1),
+    mode: z.enum(["json", "singleValue"]).optional(),
+    timeoutMs: count,
+    maxBytes: count,
+  }),
+  z.strictObject({
+    source: z.literal("exec"),
+    command: z.string().min(1).optional(),
+    args: z.array(z.string()).optional(),
+    passEnv: z.array(z.string()).optional(),
+    env: z.record(z.string(), z.string()).optional(),
+    jsonOnly: z.boolean().optional(),
+    trustedDirs: z.array(z.string()).optional(),
+    timeoutMs: count,
+    noOutputTimeoutMs: count,
+    maxOutputBytes: count,
+    pluginIntegration: z.looseObject({}).optional(),
+  }),
+  z.strictObject({ source: z.literal("store") }),
+]);
+
+/** `secrets.*`: see `SecretProviders`, which reads it before anything else is resolved. */
+export const secretsConfig = z.strictObject({
+  providers: z
+    .record(z.string().regex(ALIAS, "is no name of a provider: small letters, digits, - and _"), secretProvider)
+    .prefault({})
+    .meta(
+      about(
+        "Providers",
+        "Where secrets are, by name: in variables, in a private file of JSON or of one value, or with a program that answers in JSON. A reference names one in `provider`.",
+        { vault: { source: "file", path: "~/.openclaw/secrets.json" } },
+      ),
+    ),
+  defaults: z
+    .strictObject({
+      env: alias.meta(about("Variables", "The provider of references with the source `env` that name none.")),
+      file: alias.meta(about("Files", "The provider of references with the source `file` that name none.", "vault")),
+      exec: alias.meta(about("Programs", "The provider of references with the source `exec` that name none.")),
+      store: alias.meta(about("Store", "Known from OpenClaw; its store of secrets is not read here.")),
+    })
+    .prefault({})
+    .meta(about("Default providers", "The provider of references that name none, by source.")),
+});
+
 export type LoggingConfig = z.output<typeof loggingConfig>;
 
 export { browserConfig } from "../../../browser/config.ts";

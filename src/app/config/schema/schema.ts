@@ -22,6 +22,7 @@ import {
   loggingConfig,
   mcpConfig,
   memoryConfig,
+  secretsConfig,
 } from "./base.ts";
 
 /** The schema of `openclaw.json`, composed from the slices of the modules. */
@@ -73,6 +74,7 @@ export const configSchema = z.strictObject({
     .meta(about("Retention", "How long finished data is kept, and how much of it.")),
   diagnostics: diagnosticsConfig.prefault({}).meta(about("Diagnostics", "What the gateway watches in itself.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "Log files and console output.")),
+  secrets: secretsConfig.prefault({}).meta(about("Secrets", "Where the secrets are that the config refers to.")),
   env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),
 });
 

@@ -9,7 +9,8 @@ import { wait } from "../../../utils/pause.ts";
 import { addAgent, changeAgent, removeAgent, type AgentKeys } from "../../agents/agent-file.ts";
 import { agentIdFrom, workspaceFor, writtenPath } from "../../agents/agent-id.ts";
 import { trashAgent } from "../../agents/trash.ts";
-import { textHash, readConfigText, type LoadOptions } from "../../config/load.ts";
+import type { LoadOptions } from "../../config/load.ts";
+import { hashOnDisk } from "../../config/source.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
 import { agentWorkspaceMethods } from "./agent-workspace-methods.ts";
@@ -164,7 +165,7 @@ async function untilApplied({ live, stopping }: AgentParts, path: string): Promi
   const { mode, debounceMs } = live.started.gateway.reload;
   if (mode === "off" || mode === "restart") return;
   const until = Date.now() + debounceMs + APPLIED_WITHIN_MS;
-  const isApplied = async () => live.loaded.hash === textHash((await readConfigText(path)) ?? "");
+  const isApplied = async () => live.loaded.hash === (await hashOnDisk({ path }));
   while (!(await isApplied()) && Date.now() < until && !stopping.aborted) await wait(LOOK_EVERY_MS, stopping);
 }
 

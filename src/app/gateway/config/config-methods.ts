@@ -5,8 +5,8 @@ import { MASK } from "../../../types/secret.ts";
 import { own } from "../../../utils/own.ts";
 import { wireConfig } from "../../config/edit/wire-config.ts";
 import { setConfigValue } from "../../config/edit/edit.ts";
-import { textHash, loadConfigText, readConfigText, type LoadOptions } from "../../config/load.ts";
-import { parseConfigText } from "../../config/parse.ts";
+import { loadSource, type LoadOptions } from "../../config/load.ts";
+import { hashOnDisk, readConfigSource, readConfigText, type ConfigSource } from "../../config/source.ts";
 import { ConfigError, isRecord, readPath, type ConfigNote, type KeyPath } from "../../config/schema/problem.ts";
 import { describeSchema } from "../../config/schema/schema.ts";
 import { configAnswer, REDACTED, shownConfig } from "../../config/shown.ts";
@@ -92,7 +92,7 @@ async function configOf(live: Live) {
   const { loaded } = live;
   const options = await loadOptionsFor(live.contributions, live.paths);
   const read = await readFile(options);
-  const hash = textHash(read.text ?? "");
+  const { hash } = read;
   const issues = [
     ...read.issues,
     ...(hash === loaded.hash || read.issues.length > 0 ? [] : await issuesOf(read, options)),
@@ -102,7 +102,7 @@ async function configOf(live: Live) {
   const config = wireConfig(live.config);
   return {
     path: loaded.path,
-    includedPaths: [],
+    includedPaths: read.source ? [...read.source.files.keys()].filter((file) => file !== loaded.path) : [],
     includeProvenance: [],
     agentRosterIncludeOwned: false,
     bindingsIncludeOwned: false,
@@ -128,24 +128,27 @@ const warningOf = ({ message, fix }: Live["problems"][number]) => ({ path: "", m
 
 interface ReadFile {
   readonly text: string | undefined;
+  readonly hash: string;
   readonly parsed: unknown;
+  /** Undefined where the files cannot be read as a config. */
+  readonly source?: ConfigSource;
   readonly issues: readonly ReturnType<typeof issueOf>[];
 }
 
-async function readFile({ path }: LoadOptions): Promise<ReadFile> {
-  let text: string | undefined;
+async function readFile(options: LoadOptions): Promise<ReadFile> {
   try {
-    text = await readConfigText(path);
-    const parsed = text === undefined || text.trim() === "" ? {} : parseConfigText(text, path);
-    return { text, parsed, issues: [] };
+    const source = await readConfigSource(options);
+    return { text: source.text, hash: source.hash, parsed: source.value, source, issues: [] };
   } catch (error) {
-    return { text, parsed: undefined, issues: issuesIn(error) };
+    const issues = issuesIn(error);
+    const text = await readConfigText(options.path).catch(() => undefined);
+    return { text, hash: await hashOnDisk(options), parsed: undefined, issues };
   }
 }
 
-async function issuesOf({ text }: ReadFile, options: LoadOptions): Promise<ReadFile["issues"]> {
+async function issuesOf({ source }: ReadFile, options: LoadOptions): Promise<ReadFile["issues"]> {
   try {
-    if (text !== undefined) await loadConfigText(text, options);
+    if (source?.text !== undefined) await loadSource(source, options);
     return [];
   } catch (error) {
     return issuesIn(error);

@@ -10,8 +10,8 @@ import { leavesBetween, type Leaf } from "../../config/edit/patch.ts";
 import { wireConfig, restored } from "../../config/edit/wire-config.ts";
 import { ConfigChangedError, writeConfigValues, writeWholeConfig } from "../../config/edit/write.ts";
 import { isWaiting } from "../../config/keys/schema-keys.ts";
-import { textHash, readConfigText, type LoadOptions } from "../../config/load.ts";
-import { parseConfigText } from "../../config/parse.ts";
+import type { LoadOptions } from "../../config/load.ts";
+import { readConfigSource } from "../../config/source.ts";
 import { ConfigError, isRecord, valueAt } from "../../config/schema/problem.ts";
 import { requireSlots } from "../../plugins/select.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
@@ -123,9 +123,8 @@ interface Present {
 
 async function present(live: Live): Promise<Present> {
   const options = await loadOptionsFor(live.contributions, live.paths);
-  const text = (await readConfigText(options.path)) ?? "";
-  const parsed = text.trim() === "" ? {} : parseConfigText(text, options.path);
-  return { options, text, hash: textHash(text), source: isRecord(parsed) ? parsed : {} };
+  const { text = "", hash, value } = await readConfigSource(options);
+  return { options, text, hash, source: isRecord(value) ? value : {} };
 }
 
 const CHANGED = "config changed since last load; re-run config.get and retry";

@@ -7,9 +7,8 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import { machineOf } from "../../compose/skill-sources.ts";
 import type { StatePaths } from "../../config/paths.ts";
 import type { Config } from "../../config/schema/schema.ts";
-import { expandHome } from "../../config/secrets.ts";
 import { packageRoot } from "../../package-root.ts";
-import type { Env } from "../../../utils/env.ts";
+import { expandHome, type Env } from "../../../utils/env.ts";
 
 interface Surroundings {
   readonly config: Config;

@@ -5,10 +5,10 @@ import JSON5 from "json5";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { parseConfigValue } from "../../../config/edit/edit.ts";
-import { loadConfig, readConfigText, type LoadOptions } from "../../../config/load.ts";
+import { loadConfig, type LoadOptions } from "../../../config/load.ts";
 import { Live } from "../../../live.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
-import { parseConfigText } from "../../../config/parse.ts";
+import { readConfigSource } from "../../../config/source.ts";
 import { ConfigError, readPath, showPath, valueAt, type KeyPath } from "../../../config/schema/problem.ts";
 import { shownConfig } from "../../../config/shown.ts";
 import { removeConfigValue, writeConfigValue } from "../../../config/edit/write.ts";
@@ -30,9 +30,7 @@ export async function configGet(io: Io, key: string, options: { json?: boolean }
 
 /** A key that has no effect here has no type either. */
 async function rawValue(load: LoadOptions, path: KeyPath): Promise<unknown> {
-  const text = (await readConfigText(load.path)) ?? "";
-  if (text.trim() === "") return undefined;
-  return valueAt(parseConfigText(text, load.path), path);
+  return valueAt((await readConfigSource(load)).value, path);
 }
 
 function missing(config: unknown, path: KeyPath): OpenClawError {

@@ -1,9 +1,9 @@
+import { expandHome } from "../../../../utils/env.ts";
 import { open, readdir, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { setInterval as every } from "node:timers/promises";
 import { styleText } from "node:util";
 import { z } from "zod";
-import { expandHome } from "../../../config/secrets.ts";
 import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";

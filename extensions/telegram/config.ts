@@ -51,9 +51,9 @@ export const telegramConfig = z.looseObject({
     .default([])
     .meta(about("Local file roots", "Folders from which files of a Bot API server with `--local` may be read.")),
   proxy: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^(?:https?|socks5?)$/ })
     .optional()
-    .meta(about("Proxy", "HTTP proxy for calls to Telegram.")),
+    .meta(about("Proxy", "HTTP or SOCKS5 proxy for calls to Telegram.")),
   webhookUrl: z
     .url({ protocol: /^https?$/ })
     .optional()

@@ -107,7 +107,7 @@ export interface CheckedConfig {
 /** Checks resolved data against the schemas. Never throws. */
 export function checkConfig(input: unknown, schemas: Schemas = {}): CheckedConfig {
   const { channelSchemas, pluginSchemas = {}, foundSchemas = {} } = schemas;
-  const whole = parseLoosely(configSchema, input);
+  const whole = parseInstalled(input, channelSchemas);
   // Unknown keys of channels are named with the keys of their adapters.
   const known = whole.unknown.filter((path) => path[0] !== "channels" && isFieldKey(path));
   const strangers = whole.unknown.flatMap((path) => strangersBelow(path, valueAt(input, path)));
@@ -127,6 +127,17 @@ export function checkConfig(input: unknown, schemas: Schemas = {}): CheckedConfi
     problems: all,
     warnings: uniqueNotes([...warnings, ...routing, ...channels.warnings, ...plugins.warnings]),
   };
+}
+
+/** Parses the config; the section of a channel that is not installed is left out where its form is another. */
+function parseInstalled(input: unknown, schemas: ChannelSchemas | undefined): Loose<Config> {
+  const whole = parseLoosely(configSchema, input);
+  if (!schemas) return whole;
+  const unfit = whole.problems.flatMap(({ path: [top, id] }) =>
+    top === "channels" && typeof id === "string" && !own(schemas, id) ? [id] : [],
+  );
+  const places = [...new Set(unfit)].map((id) => ["channels", id]);
+  return places.length === 0 ? whole : parseLoosely(configSchema, places.reduce(without, input));
 }
 
 interface Loose<T> {
@@ -418,11 +429,28 @@ function fieldTree(): KeyTree {
 function readTree(tokens: Iterator<string>): KeyTree {
   const level: KeyTree = new Map();
   let last = "";
+  let earlier: KeyTree | "leaf" | undefined;
   for (let next = tokens.next(); !next.done && next.value !== "}"; next = tokens.next()) {
-    if (next.value === "{") level.set(last, readTree(tokens));
-    else level.set((last = next.value), "leaf");
+    if (next.value === "{") {
+      const below = readTree(tokens);
+      level.set(last, earlier === undefined ? below : joined(earlier, below));
+    } else {
+      last = next.value;
+      earlier = level.get(last);
+      level.set(last, earlier ?? "leaf");
+    }
   }
   return level;
+}
+
+/** A key may stand in the list several times, each time with other keys below it. A leaf allows anything below. */
+function joined(one: KeyTree | "leaf", other: KeyTree): KeyTree | "leaf" {
+  if (one === "leaf") return one;
+  for (const [name, below] of other) {
+    const known = one.get(name);
+    one.set(name, known !== undefined && below !== "leaf" ? joined(known, below) : (known ?? below));
+  }
+  return one;
 }
 
 /** Account keys that are accepted but do not have the effect that their names suggest. */

@@ -10,6 +10,7 @@ import { parseConfigText } from "./parse.ts";
 import { locateIn, readConfigSource, type ConfigSource } from "./source.ts";
 import { ConfigError, isRecord, valueAt, type ConfigNote, type KeyPath, type RawNote } from "./schema/problem.ts";
 import { configSchema, type Config } from "./schema/schema.ts";
+import { withPresentForms } from "./old-forms.ts";
 import { resolveSecrets, type Resolved } from "./secrets.ts";
 import { channelKeysOf, configSchemaOf } from "../../plugins/manifest/config-schema.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
@@ -102,7 +103,8 @@ function unreadable(path: string, cause: unknown): ConfigError {
 async function readSource(source: ConfigSource, options: LoadOptions): Promise<ConfigText> {
   // An empty file may be one that was not written to its end: it is no config with all defaults.
   if (source.text?.trim() === "") parseConfigText(source.text, source.path);
-  const resolved = presentPaths(await resolveSecrets(source.value, options.env), options.earlier);
+  const present = withPresentForms(source.value);
+  const resolved = presentPaths(await resolveSecrets(present.value, options.env), options.earlier);
   const plugins = (await options.discover?.(resolved.value)) ?? NO_PLUGINS;
   const schemas = schemasOfFound(plugins.plugins, {
     ...options,
@@ -123,7 +125,7 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
     ...doubtfulTools(checked.config, schemas.toolNames),
     ...unresized(resolved.value),
   ];
-  const warnings = [...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
+  const warnings = [...present.warnings, ...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
   const { variables } = resolved;
   return { config: checked.config, plugins, variables, stops, warnings: locateIn(source, warnings) };
 }

@@ -89,7 +89,7 @@ export async function sourceOf(
   return { path, text, value, files, includes, hash: hashOf(path, files) };
 }
 
-export const textHash = (text: string): string => createHash("sha256").update(text).digest("hex");
+const textHash = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 function hashOf(path: string, files: ConfigSource["files"]): string {
   const main = files.get(path)?.text ?? "";
@@ -185,7 +185,7 @@ class Reader {
 
   async #included(named: unknown, siblings: Record<string, unknown>, at: Place): Promise<unknown> {
     const isOne = typeof named === "string";
-    const names: readonly unknown[] = isOne ? [named] : Array.isArray(named) ? named : [undefined];
+    const names: readonly unknown[] = Array.isArray(named) ? named : [named];
     const files: string[] = [];
     let merged: unknown = isOne ? undefined : {};
     for (const name of names) {

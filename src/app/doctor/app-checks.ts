@@ -4,10 +4,9 @@ import type { Contributions } from "../../plugins/contributions.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
-import { readConfigSource } from "../config/source.ts";
 import type { Config } from "../config/schema/schema.ts";
 import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
-import { configCheck } from "./config-check.ts";
+import { configCheck, configFiles } from "./config-check.ts";
 import { webhooksCheck, lockCheck, pageCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
 import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { policyCheck } from "./policy-check.ts";
@@ -227,19 +226,12 @@ function permissionCheck(paths: StatePaths): Check {
       const closed = deniedResults(await deniedIn(paths));
       if (process.platform === "win32")
         return closed.length > 0 ? closed : [{ status: "skip", message: "Windows has no file modes." }];
-      const configs = await configFiles(paths);
+      const configs = (await configFiles(paths)).map((path) => ({ path, mode: 0o600 }));
       const open = (await Promise.all([...targets, ...configs].map(look))).filter((result) => result !== undefined);
       const found = [...closed, ...open];
       return found.length > 0 ? found : [{ status: "ok", message: `${paths.stateDir} is private.` }];
     },
   };
-}
-
-/** The config, the files that it includes, and their earlier versions. */
-async function configFiles({ configPath }: StatePaths): Promise<readonly Target[]> {
-  const source = await readConfigSource({ path: configPath }).catch(() => undefined);
-  const files = source ? [...source.files.keys()] : [configPath];
-  return files.flatMap((file) => [file, `${file}.bak`]).map((path) => ({ path, mode: 0o600 }));
 }
 
 /**

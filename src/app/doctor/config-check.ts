@@ -1,8 +1,12 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
+import type { StatePaths } from "../config/paths.ts";
 import { STOP_FIX } from "../config/keys/narrowing.ts";
-import { ConfigError, type ConfigNote } from "../config/schema/problem.ts";
+import { writeConfigValues } from "../config/edit/write.ts";
+import { withPresentForms } from "../config/old-forms.ts";
+import { ConfigError, showPath, type ConfigNote } from "../config/schema/problem.ts";
+import { readConfigSource } from "../config/source.ts";
 
 const resultOf = ({ text, isStop }: ConfigNote): CheckResult =>
   isStop === true ? { status: "fail", message: text, fix: STOP_FIX } : { status: "warn", message: text };
@@ -19,14 +23,41 @@ export function configCheck(options: LoadOptions): Check {
           status: "ok",
           message: exists ? `${options.path} is valid.` : `No ${options.path}: all defaults.`,
         };
-        return [ok, ...warnings.map(resultOf)];
+        return [ok, ...warnings.map(resultOf), ...(await rewriting(options))];
       } catch (error) {
         if (!(error instanceof ConfigError) || error.problems.length === 0) throw error;
         const fix = `${error.fix}${await wayBack(options.path)}`;
-        return error.problems.map((note): CheckResult => ({ status: "fail", message: note.text, fix }));
+        const failed = error.problems.map((note): CheckResult => ({ status: "fail", message: note.text, fix }));
+        return [...failed, ...(await rewriting(options))];
       }
     },
   };
+}
+
+/** The config, the files that it includes, and their earlier versions. */
+export async function configFiles({ configPath }: Pick<StatePaths, "configPath">): Promise<readonly string[]> {
+  const source = await readConfigSource({ path: configPath }).catch(() => undefined);
+  const files = source ? [...source.files.keys()] : [configPath];
+  return files.flatMap((file) => [file, `${file}.bak`]);
+}
+
+/** The repair that writes keys in the forms of another version as they are written here; comments and the other keys stay. */
+async function rewriting(options: LoadOptions): Promise<readonly CheckResult[]> {
+  const source = await readConfigSource(options).catch(() => undefined);
+  const { edits, warnings } = withPresentForms(source?.value ?? {});
+  if (edits.length === 0) return [];
+  const keys = warnings.map(({ path }) => showPath(path)).join(", ");
+  return [
+    {
+      status: "warn",
+      message: `Keys in forms of other versions: ${keys}.`,
+      fix: "Run: openclaw doctor --fix",
+      repair: {
+        describe: `write ${keys} in ${options.path} in the forms of this version`,
+        apply: () => writeConfigValues(options, edits),
+      },
+    },
+  ];
 }
 
 /**

@@ -139,28 +139,36 @@ describe("a program with secrets", () => {
   });
 
   it.each([
-    ["that says it has none", ECHO, execRef("no/such"), {}, "has no no/such: NOT_FOUND"],
-    ["that is asked for a way out", ECHO, execRef("a/../b"), {}, "no id that a program is asked for"],
-    ["that fails", 'process.stdin.resume(); console.log("a-secret"); process.exit(3)', execRef("x"), {}, "exit code 3"],
-    ["that never ends", "setInterval(() => {}, 1000)", execRef("x"), { timeoutMs: 200 }, "did not end within 200 ms"],
+    ["that says it has none", ECHO, { ref: execRef("no/such"), reason: "has no no/such: NOT_FOUND" }],
+    ["that is asked for a way out", ECHO, { ref: execRef("a/../b"), reason: "no id that a program is asked for" }],
+    [
+      "that fails",
+      'process.stdin.resume(); console.log("a-secret"); process.exit(3)',
+      { ref: execRef("x"), reason: "exit code 3" },
+    ],
+    [
+      "that never ends",
+      "setInterval(() => {}, 1000)",
+      { ref: execRef("x"), timeoutMs: 200, reason: "did not end within 200 ms" },
+    ],
     [
       "that says nothing",
       "setInterval(() => {}, 1000)",
-      execRef("x"),
-      { noOutputTimeoutMs: 200 },
-      "said nothing for 200 ms",
+      { ref: execRef("x"), noOutputTimeoutMs: 200, reason: "said nothing for 200 ms" },
     ],
     [
       "that says too much",
       'console.log("a-secret".repeat(100))',
-      execRef("x"),
-      { maxOutputBytes: 50 },
-      "more than 50 bytes",
+      { ref: execRef("x"), maxOutputBytes: 50, reason: "more than 50 bytes" },
     ],
-    ["of another protocol", 'console.log("{}")', execRef("x"), {}, "protocolVersion 1"],
-    ["outside the trusted folders", ECHO, execRef("x"), { trustedDirs: ["/usr/bin"] }, "outside trustedDirs"],
-    ["with a relative path", ECHO, execRef("x"), { command: "program" }, "no absolute path"],
-  ])("%s gives a reason, and nothing of its output", async (_what, body, ref, more, reason) => {
+    ["of another protocol", 'console.log("{}")', { ref: execRef("x"), reason: "protocolVersion 1" }],
+    [
+      "outside the trusted folders",
+      ECHO,
+      { ref: execRef("x"), trustedDirs: ["/usr/bin"], reason: "outside trustedDirs" },
+    ],
+    ["with a relative path", ECHO, { ref: execRef("x"), command: "program", reason: "no absolute path" }],
+  ])("%s gives a reason, and nothing of its output", async (_what, body, { ref, reason, ...more }) => {
     const vault = { source: "exec", command: program(body), args: [join(dir, "log")], ...more };
     const told = await tokenOf(ref, { providers: { vault } });
     expect(told).toContain(reason);

@@ -218,4 +218,20 @@ plugins{enabled allow deny load{paths} slots{memory contextEngine} entries{*{ena
   subagent{allowModelOverride allowedModels} env apiKey}} installs}
 surfaces{*}
 proxy{enabled proxyUrl tls loopbackMode}
+tui audit media
+gateway{auth{trustedProxy{cloudflareAccessOidc deviceAutoApprove}} controlUi{experimental environment
+communityInvite github sessionObserver automaticallyFetchFavicons} publicOrigin portals cliAgents terminal
+remote{edgeAuth sshHostKeyPolicy} nodes{pairing{autoApproveLocal sshVerify} pluginTools allowSkills commands}}
+agents{defaults{models{*{params{*}}} params{*} compaction{thinkingLevel} sandbox{browser{noVncEnabled}}
+heartbeat{agentId} utilityModel decisionModel mediaModels voiceModel pdfMaxMb cwd
+embeddedAgent fastModeDefault imageQuality systemAgent sessionStore} entries{*{models{*{params{*}}}
+params{*} tools{swarm github} cwd utilityModel decisionModel embeddedAgent memory typingMode}} ownership} models{providers{*{region}}
+catalogRefresh} tools{exec{approvalRunningNoticeMs} web{fetch{headers}} github
+media{image{preferredModel} audio{preferredModel} video{preferredModel}} codeMode{executor} swarm}
+browser{extensionRelay} mcp{apps} session{parentForkMaxTokens notifyOnCreate sharing
+maintenance{coldStorage archiveDashboardAfter preserveRecent}} messages{usageTemplate responseUsage tts{providers{*{voiceSettings}}}}
+cron{webhookSsrfPolicy{allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} failureAlert{channel to}
+triggers} skills{workshop} logging{audit} meta{migrations} wizard{accessMode
+appRecommendations securityAcknowledgedAt} telemetry ui{prefs} nodeHost{autoUpdate agentRuns workerRuns mcp skills}
+worktreeRoot worktreeAcceleration transcripts talk{agentId} cloudWorkers desktop
 `;

@@ -199,7 +199,11 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
     why: "`gateway.tls.enabled: true` is refused; the command line reaches other gateways with `--url`",
   },
   {
-    keys: ["agents.defaults.sandbox.browser.enabled", "agents.list.*.sandbox.browser.enabled"],
+    keys: [
+      "agents.defaults.sandbox.browser.enabled",
+      "agents.list.*.sandbox.browser.enabled",
+      "agents.defaults.sandbox.browser.noVncEnabled",
+    ],
     why: "no browser runs in a container",
   },
   {
@@ -212,6 +216,10 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
   },
   { keys: ["logging.redactSensitive"], why: "secrets are always masked" },
   { keys: ["secrets.egressProxy"], why: "there is no store of secrets, so no program is given one to send" },
+  {
+    keys: ["tools.exec.approvalRunningNoticeMs"],
+    why: "a command that was allowed says when it ends",
+  },
   { keys: ["memory.qmd"], why: "notes are found by another index, with rules of its own" },
   {
     keys: [

@@ -1,0 +1,171 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { withPresentForms } from "../../../src/app/config/old-forms.ts";
+import { configCheck } from "../../../src/app/doctor/config-check.ts";
+import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
+import { loadConfigText } from "../../kit/config-text.ts";
+
+let dir: string;
+let path: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "old-forms-"));
+  path = join(dir, "openclaw.json");
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const options = async () => ({ path, env: {}, ...(await contributedSchemas(bundledContributions())) });
+
+/** What a config of another version says, and the same as it is written here. */
+const FORMS: readonly (readonly [string, object, object])[] = [
+  ["a channel at the top", { telegram: { allowFrom: ["1"] } }, { channels: { telegram: { allowFrom: ["1"] } } }],
+  ["the only agent", { agent: { workspace: "/w" } }, { agents: { defaults: { workspace: "/w" } } }],
+  [
+    "the only agent beside the defaults, which count",
+    { agent: { workspace: "/w", maxConcurrent: 2 }, agents: { defaults: { workspace: "/x" } } },
+    { agents: { defaults: { workspace: "/x", maxConcurrent: 2 } } },
+  ],
+  [
+    "its name",
+    { identity: { name: "Sam" } },
+    { agents: { list: [{ id: "main", default: true, identity: { name: "Sam" } }] } },
+  ],
+  ["the model", { defaultModel: "a/b" }, { agents: { defaults: { model: "a/b" } } }],
+  ["the heartbeat", { heartbeat: { every: "5m" } }, { agents: { defaults: { heartbeat: { every: "5m" } } } }],
+  [
+    "the search in notes",
+    { memory: { search: { enabled: false } } },
+    { memory: {}, agents: { defaults: { memorySearch: { enabled: false } } } },
+  ],
+  [
+    "the routing",
+    {
+      routing: { allowFrom: ["+1"], queue: { mode: "collect" }, groupChat: { requireMention: false, historyLimit: 3 } },
+      channels: { telegram: { enabled: true }, discord: { enabled: true } },
+    },
+    {
+      messages: { queue: { mode: "collect" }, groupChat: { historyLimit: 3 } },
+      channels: {
+        telegram: { enabled: true, groups: { "*": { requireMention: false } } },
+        whatsapp: { allowFrom: ["+1"], groups: { "*": { requireMention: false } } },
+        discord: { enabled: true },
+      },
+    },
+  ],
+  ["the token", { gateway: { token: "t", port: 1 } }, { gateway: { port: 1, auth: { token: "t" } } }],
+  ["a variable", { env: { MY_KEY: "x", vars: { B: "y" } } }, { env: { vars: { B: "y", MY_KEY: "x" } } }],
+  [
+    "streaming as a text",
+    { channels: { discord: { streaming: "off" } } },
+    { channels: { discord: { streaming: { mode: "off" } } } },
+  ],
+  [
+    "streaming as a switch",
+    { channels: { slack: { streaming: true } } },
+    { channels: { slack: { streaming: { mode: "partial" } } } },
+  ],
+  [
+    "streaming of an account",
+    { channels: { telegram: { accounts: { a: { streamMode: "block" } } } } },
+    { channels: { telegram: { accounts: { a: { streaming: { mode: "block" } } } } } },
+  ],
+  [
+    "mentions in all groups",
+    { channels: { telegram: { requireMention: false } } },
+    { channels: { telegram: { groups: { "*": { requireMention: false } } } } },
+  ],
+  [
+    "the API of a provider",
+    { models: { providers: { a: { api: "openai" } } } },
+    { models: { providers: { a: { api: "openai-completions" } } } },
+  ],
+  [
+    "a server that is off",
+    { mcp: { servers: { a: { disabled: true } } } },
+    { mcp: { servers: { a: { enabled: false } } } },
+  ],
+  [
+    "the agent of the system",
+    { agents: { defaults: { systemAgent: { agentId: "a" } } } },
+    { agents: { defaults: { agentId: "a" } } },
+  ],
+  [
+    "the scope of the sandbox",
+    { agents: { defaults: { sandbox: { perSession: true } } } },
+    { agents: { defaults: { sandbox: { scope: "session" } } } },
+  ],
+  [
+    "speech",
+    { tts: { auto: "inbound", elevenlabs: { voiceId: "v", modelId: "m" } } },
+    { messages: { tts: { auto: "inbound", providers: { elevenlabs: { voice: "v", model: "m" } } } } },
+  ],
+];
+
+describe("a config in the forms of another version", () => {
+  it.each(FORMS)("is read as it is written here: %s", (_what, old, now) => {
+    const before = structuredClone(old);
+    const { value, warnings } = withPresentForms(old);
+    expect(value).toEqual(now);
+    expect(warnings.length).toBeGreaterThan(0);
+    expect(old).toEqual(before);
+    expect(withPresentForms(value)).toMatchObject({ warnings: [], edits: [] });
+  });
+
+  it("says for each key how it is read", async () => {
+    const text = '{\n  agent: { workspace: "/w" },\n  channels: { telegram: { streaming: "partial" } },\n}\n';
+    const { warnings } = await loadConfigText(text, await options());
+    expect(warnings.map((warning) => warning.text)).toEqual([
+      "openclaw.json:2: agent: is read as agents.defaults; openclaw doctor --fix writes it so",
+      "openclaw.json:3: channels.telegram.streaming: is read in its present form; openclaw doctor --fix writes it so",
+    ]);
+  });
+
+  it("is rewritten by the doctor, and comments, order and the other keys stay", async () => {
+    writeFileSync(
+      path,
+      [
+        "// my gateway",
+        "{",
+        "  gateway: { port: 18788 }, // not the usual one",
+        '  agent: { workspace: "/w" },',
+        '  channels: { telegram: { enabled: false, streaming: "off", allowFrom: ["1"] } },',
+        "}",
+        "",
+      ].join("\n"),
+    );
+    const before = await loadConfigText(readFileSync(path, "utf8"), await options());
+    const results = await configCheck(await options()).run(new AbortController().signal);
+    const repair = results.find((result) => result.repair)?.repair;
+    expect(repair?.describe).toContain("agent, channels.telegram.streaming");
+    await repair?.apply();
+    const text = readFileSync(path, "utf8");
+    expect(text).toContain("// my gateway\n{\n  gateway: { port: 18788 }, // not the usual one\n");
+    const after = await loadConfigText(text, await options());
+    expect(after.config).toEqual(before.config);
+    expect(after.warnings).toEqual([]);
+    const again = await configCheck(await options()).run(new AbortController().signal);
+    expect(again.some((result) => result.repair)).toBe(false);
+  });
+
+  it("is rewritten where it also has a mistake, which stays for a person", async () => {
+    writeFileSync(path, '{ agent: { workspace: "/w" }, gateway: { prt: 1 } }');
+    const results = await configCheck(await options()).run(new AbortController().signal);
+    expect(results[0]).toMatchObject({ status: "fail" });
+    await results.find((result) => result.repair)?.repair?.apply();
+    expect(readFileSync(path, "utf8")).toContain("agents");
+    expect(readFileSync(path, "utf8")).toContain("prt: 1");
+  });
+});
+
+describe("a channel that is not installed", () => {
+  it("may have any form, and is named", async () => {
+    const { warnings } = await loadConfigText(
+      '{ channels: { irc: { channels: ["#a"], streaming: 5 } } }',
+      await options(),
+    );
+    expect(warnings.map((warning) => warning.message)).toEqual([
+      "no channel of this name is installed; it has no effect",
+    ]);
+  });
+});

@@ -472,8 +472,44 @@ async function startProxy(): Promise<{ url: string; hosts: string[]; close(): vo
   return { url: `http://127.0.0.1:${port}`, hosts, close };
 }
 
-test("a proxy carries calls, polls, uploads and downloads", async () => {
-  const proxy = await startProxy();
+/** A SOCKS5 proxy without logins: a greeting, one request to connect, then bytes in both directions. */
+async function startSocks(): Promise<Awaited<ReturnType<typeof startProxy>>> {
+  const hosts: string[] = [];
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((client) => {
+    sockets.add(client);
+    client.on("error", () => client.destroy());
+    client.once("data", () => {
+      client.write(Buffer.from([5, 0]));
+      client.once("data", (request) => {
+        // Version, command, zero, kind of address (1: IPv4, 3: a name), address, port.
+        const end = request[3] === 3 ? 5 + (request[4] ?? 0) : 8;
+        const address = request[3] === 3 ? request.toString("latin1", 5, end) : request.subarray(4, 8).join(".");
+        const port = request.readUInt16BE(end);
+        hosts.push(`${address}:${port}`);
+        const upstream = net.connect(port, address, () => {
+          client.write(Buffer.from([5, 0, 0, 1, 127, 0, 0, 1, 0, 0]));
+          upstream.pipe(client).pipe(upstream);
+        });
+        sockets.add(upstream);
+        upstream.on("error", () => client.destroy());
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  };
+  return { url: `socks5://127.0.0.1:${port}`, hosts, close };
+}
+
+test.each([
+  ["HTTP", startProxy],
+  ["SOCKS5", startSocks],
+])("a proxy (%s) carries calls, polls, uploads and downloads", async (_kind, startOne) => {
+  const proxy = await startOne();
   const host = new Host();
   host.media.set("m1", new Uint8Array([7, 8]));
   const { link, fake, direct } = await begin({ proxy: proxy.url }, host);

@@ -36,7 +36,7 @@ export async function askPlugins(io: Io): Promise<Omit<PluginView, "isGateway"> 
 /** Milliseconds in which the gateway tries and loads a plugin. */
 const LOADING_MS = 45_000;
 
-/** What the running gateway made of a plugin that the config has just turned on. */
+/** The state that a plugin has in the running gateway after the config turned it on. */
 export interface TakenUp {
   /** A sentence. */
   readonly says: string;

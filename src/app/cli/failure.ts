@@ -149,7 +149,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["hooks uninstall", "Run: openclaw hooks disable, then remove the folder that openclaw hooks info names."],
 ]);
 
-/** What was typed is a command of `ELSEWHERE`. */
+/** The words of a command of `ELSEWHERE` that were typed, and the step that does the same. */
 function otherWay(command: Command, args: readonly string[]): { words: string; instead: string } | undefined {
   const group = pathOf(command).split(" ").slice(1);
   const [word] = args.filter((arg) => !arg.startsWith("-")).slice(group.length);

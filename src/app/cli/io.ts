@@ -6,7 +6,7 @@ import type { Env } from "../../utils/env.ts";
 /** The terminal, or its replacement in tests, as the commands see it. */
 export interface Io {
   readonly env: Env;
-  /** What extensions and plugins add to the gateway. */
+  /** The additions of extensions and plugins to the gateway. */
   readonly contributions: Contributions;
   /** Results. */
   out(text: string): void;

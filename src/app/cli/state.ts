@@ -14,7 +14,7 @@ import type { Io } from "./io.ts";
 
 /** The state directory as a command reads it. */
 export interface State {
-  /** What extensions and plugins add. */
+  /** The additions of extensions and plugins. */
   readonly contributions: Contributions;
   readonly paths: StatePaths;
   readonly load: LoadOptions;

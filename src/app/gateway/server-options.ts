@@ -196,7 +196,7 @@ function listedAgent({ id, name, heartbeat }: AgentSettings): ReturnType<Catalog
 
 type RightsParts = Pick<Parts, "core" | "live">;
 
-/** What a turn that an operator writes in a session may do, and what says so. Empty for a session of no agent. */
+/** The rights of a turn that an operator writes in a session, each with the key that says so. Empty for a session of no agent. */
 async function rightsOf(key: SessionKey, parts: RightsParts): Promise<SessionRights> {
   const { core, live } = parts;
   const { agents, agentOf } = core.ports.settings();

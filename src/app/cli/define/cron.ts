@@ -128,7 +128,7 @@ function defineReads(cron: Command, act: Act): void {
     .action(act(async (io, flags: RunsFlags) => (await commands()).cronRuns(io, flags)));
 }
 
-/** What `add` and `edit` say of a job. */
+/** The options of `add` and `edit` about a job. */
 function jobOptions(command: Command): Command {
   for (const [flag, text, , how] of JOB_FLAGS) {
     const option = new Option(flag, text).hideHelp(how === "hidden");

@@ -99,7 +99,7 @@ interface Written {
   readonly edits: readonly Leaf[];
 }
 
-/** What a client that restarts gateways is told about the change; nothing is left for the next start. */
+/** The report of a change for a client that restarts gateways; nothing is left for the next start. */
 const sentinelOf = (
   mode: "config.apply" | "config.patch",
   { path, edits, note }: Pick<Written, "path" | "edits"> & { readonly note: string | undefined },

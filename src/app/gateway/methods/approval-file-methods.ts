@@ -41,7 +41,7 @@ export function approvalFileMethods({ live, log }: Pick<Parts, "live" | "log">):
   ];
 }
 
-/** What the operator must mend is an answer with its code. */
+/** A mistake that the operator must mend is an answer with its code. */
 async function asMethod(work: () => Promise<ShownApprovals>): Promise<ShownApprovals> {
   try {
     return await work();

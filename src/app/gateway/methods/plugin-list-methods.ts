@@ -152,7 +152,7 @@ function rowOf(record: PluginRecord, parts: Parts) {
   };
 }
 
-/** What a plugin's manifest declares, and what the config grants it. */
+/** The parts that a plugin's manifest declares, and the rights that the config grants it. */
 function inspected(record: PluginRecord, parts: Parts) {
   const { manifest } = foundOf(record, parts) ?? {};
   const { id, name, description, version, origin, installed, enabled } = {

@@ -25,7 +25,7 @@ export function oneAgent(agents: readonly AgentSettings[], id: string | undefine
 export const placeFrom = (path: string, { env }: Io): string =>
   path === "~" || path.startsWith("~/") ? resolve(env["HOME"] ?? homedir(), path.slice(2)) : resolve(path);
 
-/** What bindings of an agent match, in one line each. */
+/** The chats that the bindings of an agent match, in one line each. */
 export const bindingsOf = ({ config }: State, id: string): readonly string[] =>
   config.bindings.filter((one) => one.agentId === id && isRoute(one)).map(({ match }) => bindingName(match));
 

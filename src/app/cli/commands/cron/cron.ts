@@ -338,7 +338,7 @@ export async function cronAdd(
   return code;
 }
 
-/** What the command may do is decided when it runs, by what the operator's files say then. */
+/** The rights of the command are decided when it runs, by the operator's files at that time. */
 const rulesText = ({ id, schedule }: CronJobView): string =>
   "The command has the rules of the agent's commands, and nobody is asked about it: openclaw approvals allowlist add <program> allows one. " +
   `See whether it runs: ${isWatched(schedule) ? `openclaw cron show ${id}` : `openclaw cron run ${id} --wait`}\n`;

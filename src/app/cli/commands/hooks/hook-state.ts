@@ -6,7 +6,7 @@ import { hookScene } from "../../../plugins/hooks/hook-scene.ts";
 import type { Io } from "../../io.ts";
 import { readPluginState, type PluginCommandState } from "../plugins/plugin-state.ts";
 
-/** What the commands on hooks work with. */
+/** The parts that the commands on hooks work with. */
 export interface HookState extends JudgedHooks {
   readonly plugins: PluginCommandState;
 }

@@ -63,7 +63,7 @@ interface Job {
   readonly source: Exclude<PluginSource, { kind: "link" }>;
   readonly flags: HookInstallFlags;
   readonly mode: "install" | "update";
-  /** What is updated. */
+  /** The pack that is updated. */
   readonly id?: string;
 }
 

@@ -13,7 +13,7 @@ import { messageText } from "../message/message-text.ts";
 
 export type ServeFlags = GatewayFlags;
 
-/** What a client may ask for. */
+/** The requests that a client may send. */
 interface Offered {
   readonly name: string;
   readonly description: string;

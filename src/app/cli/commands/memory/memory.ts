@@ -68,7 +68,7 @@ interface Shown {
   readonly agent: AgentSettings;
   readonly place: MemoryPlace;
   readonly answer: JobAnswer;
-  /** What became of a request for a vector; unset when none was made. */
+  /** The outcome of a request for a vector; unset when none was made. */
   readonly endpoint?: string;
 }
 

@@ -77,7 +77,7 @@ export async function memoryForget(io: Io, asked: string, flags: ForgetFlags): P
   if (flags.force !== true && !(await isSure(io, path, lines))) return 1;
   const gone = new Set(lines.map(({ number }) => number));
   const kept = all.filter((_line, index) => !gone.has(index + 1));
-  // What an agent has written since would be lost.
+  // Text that an agent has written since would be lost.
   if (readNoteText(place, path) !== all.join("\n")) {
     throw new OpenClawError("USAGE", { message: `${path} has just been changed.`, fix: "Look at it and try again." });
   }

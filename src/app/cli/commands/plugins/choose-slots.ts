@@ -14,7 +14,7 @@ export interface SlotProblem {
 }
 
 interface Chosen {
-  /** What the slots are to name. */
+  /** The plugins that the slots are to name. */
   readonly values: SlotValues;
   /** Set for a plugin of a slot that is not selected. */
   readonly problem?: SlotProblem;
@@ -39,7 +39,7 @@ export async function chooseSlots(plugins: PluginCommandState, plugin: FoundPlug
   return { values: {}, problem: found, isOff: true };
 }
 
-/** What is said of a plugin that is not selected, two sentences. */
+/** Two sentences about a plugin that is not selected. */
 export const notSelected = (id: string, { why, fix }: SlotProblem): string => `${id} is not selected: ${why}. ${fix}`;
 
 interface Switched {

@@ -7,10 +7,10 @@ import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import type { PluginCommandState } from "./plugin-state.ts";
 
-/** What the hook calls the sources of install records. */
+/** The names that the hook has for the sources of install records. */
 const KINDS: Readonly<Record<string, string>> = { npm: "plugin-npm", git: "plugin-git", archive: "plugin-archive" };
 
-/** What is to be installed: a plugin, or a pack of hooks. */
+/** The thing to install: a plugin, or a pack of hooks. */
 interface Installation {
   readonly plugin: { readonly root: string; readonly package: { readonly name?: string } };
   readonly facts: Pick<PluginFacts, "id" | "version" | "origin" | "size">;

@@ -16,7 +16,7 @@ import { readState, type State } from "../../state.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
 
-/** What the commands on plugins work with. */
+/** The parts that the commands on plugins work with. */
 export interface PluginCommandState {
   readonly state: State;
   readonly store: PluginStore;
@@ -78,7 +78,7 @@ export interface PluginRow {
   readonly state: "enabled" | "disabled" | "broken";
   /** Why it is not loaded, without a full stop. */
   readonly reason?: string;
-  /** What to do about it, as a sentence. */
+  /** The step that mends the problem, as a sentence. */
   readonly fix?: string;
   readonly root: string;
   /** Where it was installed from. */

@@ -24,7 +24,7 @@ export async function pluginsDoctor(io: Io, flags: { readonly json?: boolean }):
   return problems.some(({ severity }) => severity === "fail") ? 1 : 0;
 }
 
-/** What shows only when the plugins are loaded. With an invalid config nothing is. */
+/** Problems that show only when the plugins are loaded; none with an invalid config, which loads no plugin. */
 async function problemsInUse(
   io: Io,
   { load, paths, contributions, problem }: State,

@@ -149,7 +149,7 @@ function refuseTaken(
   });
 }
 
-/** What an installation would replace; a plugin of a workspace has another place. */
+/** The plugin that an installation would replace; a plugin of a workspace has another place. */
 function installedAs({ plugins, records }: FoundPlugins, id: string): { isLink: boolean; from: string } | undefined {
   const there = plugins.find(({ manifest, origin }) => manifest.id === id && origin !== "workspace");
   const record = own(records, id);
@@ -192,7 +192,7 @@ interface Done {
   readonly lines: readonly string[];
   readonly needsRestart: boolean;
   readonly problem: SlotProblem | undefined;
-  /** What the running gateway says. */
+  /** The answer of the running gateway. */
   readonly gateway: string | undefined;
 }
 
@@ -210,7 +210,7 @@ function report(io: Io, { staged, flags }: Installed, { lines, needsRestart, pro
   else if (gateway !== undefined) io.out(`${gateway}\n`);
 }
 
-/** What a plugin is after it was put into place. */
+/** A plugin after it was put into place. */
 const inPlace = ({ store }: PluginCommandState, { draft, plugin, facts: { id } }: Staged): FoundPlugin =>
   draft === undefined ? plugin : { ...plugin, root: join(store.extensions, id) };
 

@@ -82,7 +82,7 @@ interface Switched {
   readonly change: ConfigSwitch;
   readonly did: "Enabled" | "Disabled";
   readonly flags: Json;
-  /** What slots name now. */
+  /** The plugins that slots name now. */
   readonly values: SlotValues;
   readonly problem?: SlotProblem;
 }
@@ -110,7 +110,7 @@ async function change(
   return 1;
 }
 
-/** What the running gateway says; undefined when none runs. */
+/** The answer of the running gateway; undefined when none runs. */
 async function toldOf(
   io: Io,
   state: State,

@@ -38,7 +38,7 @@ export async function pluginsUninstall(io: Io, id: string, flags: UninstallFlags
   }
   const { store, state } = plugins;
   await writeConfigValues(state.load, plan.change.edits);
-  // What the gateway still uses must not lose its files.
+  // A plugin that the gateway still uses must not lose its files.
   if (plan.change.edits.length > 0) await untilFollowed(io, state);
   await withStoreLock(store, async () => {
     for (const line of await repairStore(store)) io.err(`${line}\n`);

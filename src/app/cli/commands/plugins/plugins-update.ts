@@ -90,7 +90,7 @@ async function updateOne(io: Io, plugins: PluginCommandState, job: Job): Promise
 interface News {
   /** Nothing has to be fetched. */
   readonly isCurrent: boolean;
-  /** What would be fetched; undefined where that shows only then. */
+  /** The version that would be fetched; undefined where only the fetch shows it. */
   readonly version?: string;
 }
 

@@ -42,7 +42,7 @@ export async function readRuns(io: Io, { session, agent, failed, limit }: RunsAs
 export const readRun = (io: Io, id: string): Promise<WholeRun> =>
   ask(io, { method: "runs.get", params: { runId: id }, shape: runAnswers.get, here: (place) => showRun(place, id) });
 
-/** What the model of a run saw. Throws as `readRun`, and NOT_FOUND when that was not kept. */
+/** The prompt of a run. Throws as `readRun`, and NOT_FOUND when the prompt was not kept. */
 export const readPrompt = (io: Io, id: string): Promise<ShownPrompt> =>
   ask(io, {
     method: "runs.prompt",

@@ -60,7 +60,7 @@ export async function runsShow(io: Io, id: string, flags: RunShowFlags): Promise
   return 0;
 }
 
-/** What a model saw, in its order: the pieces of the system prompt, the tools, the messages. */
+/** The prompt of a model in its order: the pieces of the system prompt, the tools, the messages. */
 function promptText(io: Io, prompt: ShownPrompt): string {
   const { system, tools, toolTokens, messages, bodyParts, imageFiles } = prompt;
   const toolFacts = [

@@ -180,7 +180,7 @@ interface Of {
 
 const isEngine = ({ probe }: Of): boolean => probe.ok && isContainer(probe.facts.backend);
 
-/** What limits a command, and who holds it to that. */
+/** The limits of a command, and the program that enforces each. */
 async function limitsOf(of: Of): Promise<{ readonly each: string; readonly all: string }> {
   const { bwrap, docker } = of.sandbox;
   const written = `${bwrap.totalWriteMb} MiB written, by the gateway`;
@@ -204,7 +204,7 @@ interface Places {
   readonly folder: string;
 }
 
-/** What commands see of the machine's files, besides its programs. */
+/** The files of the machine that commands see, besides its programs. */
 function mountsOf(of: Of, { workspace, folder }: Places) {
   const { sandbox } = of;
   const own = isEngine(of) ? sandbox.docker.binds : [];

@@ -183,7 +183,7 @@ interface Question<T> {
   readonly method: string;
   readonly params: object;
   readonly shape: z.ZodType<T>;
-  /** It writes into the journal. */
+  /** True for a command that writes into the journal. */
   readonly changes?: boolean;
   here(desk: TaskDesk): Promise<unknown>;
 }

@@ -20,7 +20,7 @@ export interface UsageFlags {
   readonly json?: boolean;
 }
 
-/** What the models took: the gateway's answer, or the journal's when none runs. */
+/** The usage of models: the gateway's answer, or the journal's when no gateway runs. */
 export async function showUsage(io: Io, flags: UsageFlags): Promise<number> {
   const report = await readReport(io, flags);
   if (flags.json === true) writeJson(io, report);
@@ -64,7 +64,7 @@ function reportText(io: Io, { by, since, until, rows, totals, held }: UsageRepor
   return table(io, head, lines) + openText(totals, held);
 }
 
-/** What is not known yet, or never will be. */
+/** The text for a value that is not known yet, or never will be. */
 function openText({ unknownTokens, unknownCost }: UsageFigures, held: UsageReport["held"]): string {
   const lost =
     unknownTokens > 0

@@ -1,10 +1,10 @@
-/** What a skeleton is made for. */
+/** The plugin that a skeleton is made for. */
 export interface SkeletonNames {
   /** The plugin's id. */
   readonly id: string;
 }
 
-/** What differs between the skeletons of two kinds of plugins. */
+/** The parts in which the skeletons of two kinds of plugins differ. */
 export interface Template {
   readonly kind: string;
   /** A sentence for `package.json` and the README. */

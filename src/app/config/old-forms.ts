@@ -78,8 +78,7 @@ const mentionOfAll: OldForm = (root) => {
   const value = valueAt(root, path);
   if (value === undefined) return [];
   const groups = present(root)
-    .filter((name) => name !== "discord" && name !== "slack")
-    .map((name) => ["channels", name, "groups", "*", "requireMention"])
+    .map((name) => ["channels", name, "requireMention"])
     .filter((place) => valueAt(root, place) === undefined);
   return [{ path, edits: [{ path, value: undefined }, ...groups.map((place) => ({ path: place, value }))] }];
 };
@@ -151,7 +150,6 @@ const OLD_FORMS: readonly OldForm[] = [
   ),
   each(accounts, (place) => replaced([...place, "streaming"], streaming)),
   each(accounts, (place) => moved([...place, "streamMode"], [...place, "streaming", "mode"])),
-  moved(["channels", "telegram", "requireMention"], ["channels", "telegram", "groups", "*", "requireMention"]),
   each(below("models", "providers"), (place) =>
     replaced([...place, "api"], (api) => (api === "openai" ? "openai-completions" : undefined)),
   ),

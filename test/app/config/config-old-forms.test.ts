@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkConfig } from "../../../src/app/config/check.ts";
 import { withPresentForms } from "../../../src/app/config/old-forms.ts";
 import { configCheck } from "../../../src/app/doctor/config-check.ts";
 import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
@@ -47,9 +48,9 @@ const FORMS: readonly (readonly [string, object, object])[] = [
     {
       messages: { queue: { mode: "collect" }, groupChat: { historyLimit: 3 } },
       channels: {
-        telegram: { enabled: true, groups: { "*": { requireMention: false } } },
-        whatsapp: { allowFrom: ["+1"], groups: { "*": { requireMention: false } } },
-        discord: { enabled: true },
+        telegram: { enabled: true, requireMention: false },
+        whatsapp: { allowFrom: ["+1"], requireMention: false },
+        discord: { enabled: true, requireMention: false },
       },
     },
   ],
@@ -69,11 +70,6 @@ const FORMS: readonly (readonly [string, object, object])[] = [
     "streaming of an account",
     { channels: { telegram: { accounts: { a: { streamMode: "block" } } } } },
     { channels: { telegram: { accounts: { a: { streaming: { mode: "block" } } } } } },
-  ],
-  [
-    "mentions in all groups",
-    { channels: { telegram: { requireMention: false } } },
-    { channels: { telegram: { groups: { "*": { requireMention: false } } } } },
   ],
   [
     "the API of a provider",
@@ -110,6 +106,11 @@ describe("a config in the forms of another version", () => {
     expect(warnings.length).toBeGreaterThan(0);
     expect(old).toEqual(before);
     expect(withPresentForms(value)).toMatchObject({ warnings: [], edits: [] });
+  });
+
+  it.each(FORMS)("is no form of this version, which would mean something else: %s", async (_what, old) => {
+    const { problems, warnings } = checkConfig(old, await contributedSchemas(bundledContributions()));
+    expect([...problems, ...warnings]).not.toEqual([]);
   });
 
   it("says for each key how it is read", async () => {

@@ -222,10 +222,10 @@ tui audit media
 gateway{auth{trustedProxy{cloudflareAccessOidc deviceAutoApprove}} controlUi{experimental environment
 communityInvite github sessionObserver automaticallyFetchFavicons} publicOrigin portals cliAgents terminal
 remote{edgeAuth sshHostKeyPolicy} nodes{pairing{autoApproveLocal sshVerify} pluginTools allowSkills commands}}
-agents{defaults{models{*{params{*}}} params{*} compaction{thinkingLevel} sandbox{browser{noVncEnabled}}
+agents{defaults{compaction{thinkingLevel} sandbox{browser{noVncEnabled}}
 heartbeat{agentId} utilityModel decisionModel mediaModels voiceModel pdfMaxMb cwd
-embeddedAgent fastModeDefault imageQuality systemAgent sessionStore} entries{*{models{*{params{*}}}
-params{*} tools{swarm github} cwd utilityModel decisionModel embeddedAgent memory typingMode}} ownership} models{providers{*{region}}
+embeddedAgent fastModeDefault imageQuality systemAgent sessionStore} entries{*{
+tools{swarm github} cwd utilityModel decisionModel embeddedAgent memory typingMode}} ownership} models{providers{*{region}}
 catalogRefresh} tools{exec{approvalRunningNoticeMs} web{fetch{headers}} github
 media{image{preferredModel} audio{preferredModel} video{preferredModel}} codeMode{executor} swarm}
 browser{extensionRelay} mcp{apps} session{parentForkMaxTokens notifyOnCreate sharing

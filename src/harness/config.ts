@@ -70,7 +70,7 @@ const allowedModels = z
     z.looseObject({
       alias: z
         .string()
-        .regex(/^[^\s/@]{1,64}$/)
+        .regex(/^[^\s/@](?:[^/@\n]{0,62}[^\s/@])?$/)
         .optional()
         .meta(
           about(

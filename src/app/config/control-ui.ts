@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "../../utils/missing.ts";
 import { expandHome, type Env } from "../../utils/env.ts";
+import { isInside, realOf } from "../../utils/real-path.ts";
 import type { StatePaths } from "./paths.ts";
 import type { Config } from "./schema/schema.ts";
 
@@ -15,10 +16,26 @@ export function controlUiRoot(
   return root === undefined ? undefined : resolve(dirname(configPath), expandHome(root, env));
 }
 
+interface ControlUiGap {
+  readonly message: string;
+  readonly fix: string;
+  /** True for a folder that is never served, whatever is in it. */
+  readonly isClosed?: true;
+}
+
 /** Why a folder has no Control UI to serve; undefined when it has one. */
 export async function controlUiGap(
   root: string,
-): Promise<{ readonly message: string; readonly fix: string } | undefined> {
+  { stateDir, configPath }: Pick<StatePaths, "stateDir" | "configPath">,
+): Promise<ControlUiGap | undefined> {
+  const real = await realOf(root);
+  const own = await Promise.all([stateDir, dirname(configPath)].map(realOf));
+  if (own.some((folder) => isInside(folder, real)))
+    return {
+      message: `gateway.controlUi.root is ${root}, which has the gateway's own files in it: no page is served.`,
+      fix: "Name a folder that has nothing but the page, such as one below the state directory.",
+      isClosed: true,
+    };
   const index = await stat(join(root, "index.html")).catch((error: unknown) => errorCode(error) ?? "unknown");
   if (typeof index !== "string" && index.isFile()) return undefined;
   const why = index === "EACCES" ? "cannot be read" : "has no index.html";

@@ -60,6 +60,13 @@ const below =
     return isRecord(value) ? Object.keys(value).map((name) => [...path, name]) : [];
   };
 
+/** The defaults of agents, and the entry of each. */
+const agentSections = (root: unknown): readonly KeyPath[] => [
+  ["agents", "defaults"],
+  ...below("agents", "list")(root),
+  ...below("agents", "entries")(root),
+];
+
 /** Channels, and their accounts. */
 const accounts = (root: unknown): readonly KeyPath[] =>
   below("channels")(root).flatMap((channel) => [channel, ...below(...channel, "accounts")(root)]);
@@ -98,15 +105,14 @@ const variables: OldForm = (root) =>
     .filter((path) => typeof valueAt(root, path) === "string" && /^[A-Z_][A-Z0-9_]*$/.test(String(path[1])))
     .flatMap((path) => moved(path, ["env", "vars", String(path[1])])(root));
 
-/** `identity` was that of the only agent. */
+/** `identity` was that of the only agent. Beside a list of agents nobody knows whose it is. */
 const identity: OldForm = (root) => {
   const value = valueAt(root, ["identity"]);
-  if (value === undefined) return [];
+  const hasAgents = ["list", "entries"].some((form) => valueAt(root, ["agents", form]) !== undefined);
+  if (value === undefined || hasAgents) return [];
   const remove = { path: ["identity"], value: undefined };
-  const hasAgents =
-    valueAt(root, ["agents", "list"]) !== undefined || valueAt(root, ["agents", "entries"]) !== undefined;
-  const add = hasAgents ? [] : [{ path: ["agents", "list"], value: [{ id: "main", default: true, identity: value }] }];
-  return [{ path: ["identity"], edits: [remove, ...add] }];
+  const add = { path: ["agents", "list"], value: [{ id: "main", default: true, identity: value }] };
+  return [{ path: ["identity"], edits: [remove, add] }];
 };
 
 /** Servers said `disabled: true`. */
@@ -138,15 +144,21 @@ const OLD_FORMS: readonly OldForm[] = [
   moved(["gateway", "token"], ["gateway", "auth", "token"]),
   variables,
   moved(["memory", "search"], ["agents", "defaults", "memorySearch"]),
+  each(below("agents", "entries"), (place) => moved([...place, "memory", "search"], [...place, "memorySearch"])),
+  each(below("agents", "entries"), (place) => emptied([...place, "memory"])),
   moved(["tts"], ["messages", "tts"]),
   moved(["messages", "tts", "elevenlabs"], ["messages", "tts", "providers", "elevenlabs"]),
   moved(["messages", "tts", "openai"], ["messages", "tts", "providers", "openai"]),
-  each(below("messages", "tts", "providers"), (place) => moved([...place, "voiceId"], [...place, "voice"])),
+  ...["voiceId", "speakerVoice", "speakerVoiceId"].map((name) =>
+    each(below("messages", "tts", "providers"), (place) => moved([...place, name], [...place, "voice"])),
+  ),
   each(below("messages", "tts", "providers"), (place) => moved([...place, "modelId"], [...place, "model"])),
   moved(["agents", "defaults", "systemAgent", "agentId"], ["agents", "defaults", "agentId"]),
   emptied(["agents", "defaults", "systemAgent"]),
-  moved(["agents", "defaults", "sandbox", "perSession"], ["agents", "defaults", "sandbox", "scope"], (value) =>
-    value === true ? "session" : "shared",
+  each(agentSections, (place) =>
+    moved([...place, "sandbox", "perSession"], [...place, "sandbox", "scope"], (value) =>
+      value === true ? "session" : "shared",
+    ),
   ),
   each(accounts, (place) => replaced([...place, "streaming"], streaming)),
   each(accounts, (place) => moved([...place, "streamMode"], [...place, "streaming", "mode"])),

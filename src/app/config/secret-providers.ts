@@ -1,8 +1,10 @@
-import { spawn } from "node:child_process";
-import { lstat, readFile } from "node:fs/promises";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { lstat, open, type FileHandle } from "node:fs/promises";
 import { dirname, isAbsolute, relative, sep } from "node:path";
 import { expandHome, type Env } from "../../utils/env.ts";
 import { errorCode } from "../../utils/missing.ts";
+import { READ_NO_FOLLOW, readBytes } from "../../utils/read-regular.ts";
 import { isRecord, valueAt } from "./schema/problem.ts";
 
 /** A secret, or the reason why it is not there. The reason never contains what a file or a program said. */
@@ -101,12 +103,15 @@ function fromEnv(id: string, { allowlist }: Provider, env: Env): Found {
 async function openFile(name: string, provider: Provider, env: Env): Promise<(id: string) => Found> {
   const { path, mode = "json" } = provider;
   if (typeof path !== "string" || path === "") throw new Error("it has no path");
-  const file = expandHome(path, env);
-  await requirePrivate(file);
-  const bytes = await readFile(file, { signal: AbortSignal.timeout(countOf(provider["timeoutMs"], TIMEOUT_MS)) });
-  const most = countOf(provider["maxBytes"], MOST_BYTES);
-  if (bytes.byteLength > most) throw new Error(`its file is larger than ${most} bytes`);
-  const text = bytes.toString("utf8");
+  const file = await open(expandHome(path, env), READ_NO_FOLLOW).catch((error: unknown) => {
+    throw errorCode(error) === "ELOOP" ? new Error(IS_LINK) : error;
+  });
+  let text: string;
+  try {
+    text = await privateText(file, countOf(provider["maxBytes"], MOST_BYTES));
+  } finally {
+    await file.close();
+  }
   if (mode === "singleValue") {
     const value = text.replace(/\r?\n$/, "");
     return (id) => {
@@ -135,14 +140,19 @@ function pointedAt(root: unknown, pointer: string): { readonly found: unknown } 
   return { found: valueAt(root, path) };
 }
 
-/** Throws when others may read or change the file, or it has another name: then others may have put it there. */
-async function requirePrivate(file: string): Promise<void> {
-  const facts = await lstat(file);
-  if (!facts.isFile()) throw new Error("its file is a link, or no regular file; name the file itself");
+const IS_LINK = "its file is a link, or no regular file; name the file itself";
+
+/** The text of an open file. Throws when others may read or change it, or it has another name: then others may have put it there. */
+async function privateText(file: FileHandle, most: number): Promise<string> {
+  const facts = await file.stat();
+  if (!facts.isFile()) throw new Error(IS_LINK);
   if (facts.nlink > 1) throw new Error("its file has a second name (hard link); copy it to a new file");
-  if (process.platform === "win32") return;
-  if (!isOwn(facts.uid)) throw new Error("its file belongs to another user");
-  if ((facts.mode & 0o077) !== 0) throw new Error("its file can be read by other users; run chmod 600 on it");
+  if (facts.size > most) throw new Error(`its file is larger than ${most} bytes`);
+  if (process.platform !== "win32") {
+    if (!isOwn(facts.uid)) throw new Error("its file belongs to another user");
+    if ((facts.mode & 0o077) !== 0) throw new Error("its file can be read by other users; run chmod 600 on it");
+  }
+  return (await readBytes(file, facts.size)).toString("utf8");
 }
 
 const isOwn = (uid: number): boolean => uid === process.getuid?.();
@@ -228,6 +238,17 @@ interface Limits {
   readonly mostBytes: number;
 }
 
+/** Ends a program and its children, and reads nothing more of them. */
+function endGroup(child: ChildProcessByStdio<Writable, Readable, null>): void {
+  child.stdout.destroy();
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // The group has ended, or the system has none.
+    child.kill("SIGKILL");
+  }
+}
+
 /** The standard output of a program that ends well within its limits. */
 function outputOf(
   file: string,
@@ -235,11 +256,12 @@ function outputOf(
   { input, env, timeoutMs, silenceMs, mostBytes }: Limits,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(file, [...args], { env, stdio: ["pipe", "pipe", "ignore"], shell: false });
+    // A group of its own, so that the children of the program end with it.
+    const child = spawn(file, [...args], { env, stdio: ["pipe", "pipe", "ignore"], shell: false, detached: true });
     const chunks: Buffer[] = [];
     let bytes = 0;
     const end = (reason: string) => {
-      child.kill("SIGKILL");
+      endGroup(child);
       reject(new Error(reason));
     };
     const whole = setTimeout(() => end(`its program did not end within ${timeoutMs} ms`), timeoutMs);

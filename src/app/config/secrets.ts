@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Secret } from "../../types/secret.ts";
 import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
@@ -8,6 +8,7 @@ import { secretsOfArguments } from "../../utils/secrets/secret-text.ts";
 import { SecretProviders } from "./secret-providers.ts";
 import { isRecord, type KeyPath, type RawNote } from "./schema/problem.ts";
 import { expandHome, type Env } from "../../utils/env.ts";
+import { readRegular } from "../../utils/read-regular.ts";
 
 /** Limits of a command that prints a secret. */
 const EXEC_TIMEOUT_MS = 5000;
@@ -206,9 +207,7 @@ async function readSecret(ref: SecretRef, { env, providers }: Resolving): Promis
 }
 
 async function readSecretFile(path: string): Promise<string> {
-  const bytes = await readFile(path);
-  if (bytes.byteLength > SECRET_BYTES) throw new Error(`it is larger than ${SECRET_BYTES} bytes`);
-  return bytes.toString("utf8");
+  return (await readRegular(await realpath(path), SECRET_BYTES)).toString("utf8");
 }
 
 async function runCommand(program: string, args: readonly string[], env: Env): Promise<string> {

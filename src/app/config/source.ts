@@ -21,6 +21,8 @@ import {
 const INCLUDE = "$include";
 /** Most levels of files that include files. */
 const MOST_LEVELS = 10;
+/** Most files that are put in places of a config, each counted as often as it is named. */
+const MOST_INCLUDED = 1000;
 /** Most characters of the path of an included file. */
 const MOST_PATH = 4096;
 /** Most bytes of an included file. */
@@ -141,7 +143,8 @@ async function readText(path: string, most: number): Promise<string> {
   }
 }
 
-function hasInclude(value: unknown): boolean {
+/** Whether an object anywhere in the value names other files. */
+export function hasInclude(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasInclude);
   if (!isRecord(value)) return false;
   return Object.hasOwn(value, INCLUDE) || Object.values(value).some(hasInclude);
@@ -164,6 +167,7 @@ interface Reading {
 /** Puts the values of included files in their places. */
 class Reader {
   readonly #reading: Reading;
+  #count = 0;
 
   constructor(reading: Reading) {
     this.#reading = reading;
@@ -178,8 +182,10 @@ class Reader {
     }
     if (!isRecord(value)) return value;
     const { [INCLUDE]: named, ...own } = value;
-    const siblings: Record<string, unknown> = {};
-    for (const [name, child] of Object.entries(own)) siblings[name] = await this.read(child, [...path, name], chain);
+    const children: (readonly [string, unknown])[] = [];
+    for (const [name, child] of Object.entries(own))
+      children.push([name, await this.read(child, [...path, name], chain)]);
+    const siblings = Object.fromEntries(children);
     return named === undefined ? siblings : this.#included(named, siblings, { path, chain });
   }
 
@@ -206,6 +212,8 @@ class Reader {
   /** The absolute path of an included file, which lies in an allowed folder, also where it is a link. */
   async #fileOf(name: string, at: Place): Promise<string> {
     const { chain } = at;
+    this.#count += 1;
+    if (this.#count > MOST_INCLUDED) throw refused(at, `more than ${MOST_INCLUDED} files are included`);
     if (name === "" || name.includes("\0") || name.length >= MOST_PATH)
       throw refused(at, "the path of a file is too long, or none");
     if (chain.length > MOST_LEVELS) throw refused(at, `${name}: more than ${MOST_LEVELS} files include each other`);
@@ -319,26 +327,59 @@ const isOwn = (value: unknown): boolean => value !== undefined && !(isRecord(val
 const startsWith = (path: KeyPath, start: KeyPath): boolean =>
   start.every((part, at) => String(path[at]) === String(part));
 
+/** A new value at a path; undefined removes the key. */
+interface Change {
+  readonly path: KeyPath;
+  readonly value: unknown;
+}
+
+/** Lists and objects are put together with those of other files, and a removed key lets theirs through. */
+const isJoined = (value: unknown): boolean => value === undefined || Array.isArray(value) || isRecord(value);
+
+/** Why a value cannot be changed in its own file: files that are named beside it have values there too. */
+function besideOthers(source: ConfigSource, path: KeyPath, home: Home): string | undefined {
+  const places = source.includes.filter((one) => one.from === home.file && startsWith(path, one.path));
+  const files = places.flatMap(({ files: all, path: start }) =>
+    all.filter((file) => valueAt(source.files.get(file)?.value, path.slice(start.length)) !== undefined),
+  );
+  return files.length === 0
+    ? undefined
+    : `${showPath(path)} is made of several files: ${namesOf([home.file, ...files])}`;
+}
+
+const namesOf = (files: readonly string[]): string => files.map((file) => basename(file)).join(", ");
+
+/** The place of a value in the file that an object names. A text instead: why it cannot be written there. */
+function enteredBy(place: IncludePlace, path: KeyPath, includes: readonly IncludePlace[]): Home | string {
+  const [file = ""] = place.files;
+  const often = includes.filter((one) => one.files.includes(file)).length;
+  if (often > 1) return `${basename(file)} stands in ${often} places, and all of them would change`;
+  if (place.isWhole) return { file, path: path.slice(place.path.length) };
+  return `${showPath(path) || "the config"} may come from ${namesOf(place.files)} and from keys beside $include in ${basename(place.from)}`;
+}
+
 /**
  * The file into which a change of this path is written, and the place in it. A text instead: why it cannot be written,
  * since several files make the value, or the change would put values of other files into this one.
  */
-export function writeHomeOf(source: ConfigSource, path: KeyPath): Home | string {
+export function writeHomeOf(source: ConfigSource, { path, value: next }: Change): Home | string {
   const { includes } = source;
   const inside = includes.find((place) => place.path.length > path.length && startsWith(place.path, path));
-  if (inside) return `${showPath(path)} has values of ${inside.files.map((file) => basename(file)).join(", ")}`;
+  if (inside && next !== undefined)
+    return `${showPath(path)} has values of ${inside.files.map((file) => basename(file)).join(", ")}`;
   let home: Home = { file: source.path, path };
   for (;;) {
     const { value } = source.files.get(home.file) ?? {};
-    if (home.path.length > 0 && isOwn(valueAt(value, home.path))) return home;
+    if (home.path.length > 0 && isOwn(valueAt(value, home.path)))
+      return isJoined(next) ? (besideOthers(source, path, home) ?? home) : home;
     const depth = path.length - home.path.length;
     const place = includes
       .filter((one) => one.from === home.file && one.path.length >= depth && startsWith(path, one.path))
       .toSorted((one, other) => other.path.length - one.path.length)[0];
-    if (!place) return home;
-    const [file = ""] = place.files;
-    if (!place.isWhole)
-      return `${showPath(path)} is made of several files: ${place.files.map((one) => basename(one)).join(", ")}`;
-    home = { file, path: path.slice(place.path.length) };
+    // The object that names the files goes; the files stay.
+    if (!place || (next === undefined && place.path.length === path.length)) return home;
+    const entered = enteredBy(place, path, includes);
+    if (typeof entered === "string") return entered;
+    home = entered;
   }
 }

@@ -108,8 +108,8 @@ export const pageCheck =
       const { enabled, basePath } = config.gateway.controlUi;
       if (!enabled) return [{ status: "skip", message: "Switched off." }];
       const root = controlUiRoot(config, paths, env);
-      const gap = root === undefined ? undefined : await controlUiGap(root);
-      if (gap) return [{ status: "fail", ...gap }];
+      const gap = root === undefined ? undefined : await controlUiGap(root, paths);
+      if (gap) return [{ status: "fail", message: gap.message, fix: gap.fix }];
       return [{ status: "ok", message: `${root === undefined ? "The gateway's own" : root}, at ${basePath}/.` }];
     },
   });

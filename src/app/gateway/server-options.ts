@@ -65,8 +65,9 @@ async function pageOptions({ live: { config, paths }, log }: Parts): Promise<Pic
   const { enabled, basePath } = config.gateway.controlUi;
   if (!enabled) return {};
   const root = controlUiRoot(config, paths, process.env);
-  const gap = root === undefined ? undefined : await controlUiGap(root);
+  const gap = root === undefined ? undefined : await controlUiGap(root, paths);
   if (gap) log.warn(gap.message, { fix: gap.fix });
+  if (gap?.isClosed) return {};
   return { page: { dir: root ?? join(packageRoot, "dist", "page"), basePath, isControlUi: root !== undefined } };
 }
 

@@ -228,6 +228,10 @@ interface Asking<Params> {
 }
 
 /** The method with which a client asks people something. */
+/** Most characters of a question that a client asks, as JSON, and most questions that wait. */
+const MOST_CHARS = 64 * 1024;
+const MOST_WAITING = 200;
+
 function askMethod<Params extends z.output<typeof askParams>>(
   { name, params: schema, read }: Asking<Params>,
   { chat: { approvals }, catalog, clock }: Ports,
@@ -241,6 +245,12 @@ function askMethod<Params extends z.output<typeof askParams>>(
     result: approvalAnswers.decision,
     async run(params: Params) {
       const { id, agentId: agent, sessionKey: key, runId: run, timeoutMs, twoPhase } = params;
+      if (JSON.stringify(params).length > MOST_CHARS)
+        throw new MethodError("INVALID_REQUEST", `the question has more than ${MOST_CHARS} characters`);
+      if (approvals.list().length >= MOST_WAITING)
+        throw new MethodError("UNAVAILABLE", `${MOST_WAITING} questions wait for an answer already`, {
+          retryAfterMs: 5000,
+        });
       const asked = approvals.askFor({
         ...read(params),
         ...(id && { id }),

@@ -18,11 +18,16 @@ const MOST_WAIT_MS = 24 * 60 * 60 * 1000;
 const MOST_WAITING = 100;
 const MOST_ENDED = 100;
 
+/** Most characters of the questions of one request, as JSON. */
+const MOST_CHARS = 64 * 1024;
+
 const question = z.looseObject({
   questionId: z.string().min(1),
   header: z.string().max(12),
-  question: z.string().min(1),
-  options: z.array(z.looseObject({ label: z.string().min(1), description: z.string().optional() })).max(4),
+  question: z.string().min(1).max(4000),
+  options: z
+    .array(z.looseObject({ label: z.string().min(1).max(200), description: z.string().max(2000).optional() }))
+    .max(4),
   multiSelect: z.boolean().optional(),
   isOther: z.boolean().optional(),
   isSecret: z.literal(false).optional(),
@@ -124,6 +129,8 @@ function requestMethod(questions: Questions, { catalog, clock }: Ports, hub: Hub
     params: requestParams,
     result: z.looseObject({ id: z.string(), expiresAtMs: z.number() }),
     async run({ id = randomUUID(), timeoutMs = WAIT_MS, sessionKey: key, agentId, runId, questions: asked }) {
+      if (JSON.stringify(asked).length > MOST_CHARS)
+        throw new MethodError("INVALID_REQUEST", `the questions have more than ${MOST_CHARS} characters`);
       const createdAtMs = clock.now();
       const expiresAtMs = createdAtMs + Math.min(timeoutMs, MOST_WAIT_MS);
       const agent = agentId ?? (key === undefined ? catalog.defaultAgent : agentOf(key, catalog.defaultAgent));

@@ -11,7 +11,7 @@ const NEVER = new AbortController().signal;
 const answer = z.looseObject({
   ok: z.boolean(),
   toolName: z.string(),
-  output: z.looseObject({ content: z.array(z.unknown()) }).optional(),
+  output: z.looseObject({ content: z.array(z.unknown()), details: z.unknown().optional() }).optional(),
   error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 });
 

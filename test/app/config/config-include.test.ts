@@ -117,6 +117,27 @@ describe("$include", () => {
     await expect(load()).rejects.toThrow(reason);
   });
 
+  it("gives no object another prototype", async () => {
+    put({
+      "openclaw.json": '{ "$include": "./one.json", "__proto__": { "gateway": { "bind": "lan" } } }',
+      "one.json": "{}",
+    });
+    await expect(load()).rejects.toThrow(/__proto__.*unknown key/s);
+  });
+
+  it("puts at most a thousand files together, whatever each of them names", async () => {
+    const ten = (name: string) =>
+      Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`k${at}`, { $include: name }]));
+    put({
+      "openclaw.json": ten("./a.json"),
+      "a.json": ten("./b.json"),
+      "b.json": ten("./c.json"),
+      "c.json": ten("./d.json"),
+      "d.json": {},
+    });
+    await expect(load()).rejects.toThrow("more than 1000 files are included");
+  });
+
   it("may name files of the folders in OPENCLAW_INCLUDE_ROOTS", async () => {
     put({ "openclaw.json": { cron: { $include: "../shared/cron.json" } }, "../shared/cron.json": { enabled: false } });
     await expect(load()).rejects.toThrow("lies outside");
@@ -165,7 +186,7 @@ describe("a change of a config with $include", () => {
     [
       "of an object that several files make",
       [{ path: ["tools", "deny"], value: ["c"] }],
-      "tools.deny is made of several files: a.json, b.json",
+      "tools.deny may come from a.json, b.json and from keys beside $include in openclaw.json",
     ],
     ["that would copy included values", [{ path: [], value: {} }], "has values of"],
     [
@@ -180,6 +201,38 @@ describe("a change of a config with $include", () => {
     const before = ["openclaw.json", "agents.json5", "a.json", "b.json"].map(read);
     await expect(writeConfigValues(options(), edits)).rejects.toThrow(reason);
     expect(["openclaw.json", "agents.json5", "a.json", "b.json"].map(read)).toEqual(before);
+  });
+
+  it("is refused where lists or removed keys would be put together with those of another file", async () => {
+    put({
+      "openclaw.json": { tools: { $include: "./a.json", deny: ["b"] }, agents: { $include: "./agents.json5" } },
+      "a.json": { deny: ["a"] },
+    });
+    await expect(writeConfigValue(options(), ["tools", "deny"], ["c"])).rejects.toThrow("made of several files");
+    await expect(removeConfigValue(options(), ["tools", "deny"])).rejects.toThrow("made of several files");
+    expect(await removeConfigValue(options(), ["agents"])).toBe(true);
+    expect(read("openclaw.json")).not.toContain("agents");
+    expect(read("agents.json5")).toContain("/w");
+  });
+
+  it("is refused for a file that stands in two places", async () => {
+    put({
+      "openclaw.json": { cron: { $include: "./b.json" }, hooks: { $include: "./b.json" } },
+      "b.json": { enabled: false },
+    });
+    await expect(writeConfigValue(options(), ["cron", "enabled"], true)).rejects.toThrow("stands in 2 places");
+  });
+
+  it("does not undo what a person saved meanwhile", async () => {
+    const slow = {
+      ...options(),
+      discover: async () => {
+        put({ "agents.json5": '{ defaults: { workspace: "/by-hand" } }' });
+        return { plugins: [], broken: [] };
+      },
+    };
+    await expect(writeConfigValue(slow, ["agents", "defaults", "workspace"], "/x")).rejects.toThrow("was changed");
+    expect(read("agents.json5")).toContain("/by-hand");
   });
 
   it("is refused when the included file would have a mistake in it", async () => {

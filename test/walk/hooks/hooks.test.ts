@@ -102,7 +102,7 @@ describe.concurrent("a request of another program", () => {
     world.telegram.say("and?", { from: { id: 2002 } });
     await world.told("heard of falls", 2002);
     await expect(call(gateway, "wake", { text: "x", sessionKey: "telegram:default:3" })).rejects.toThrow(
-      "no conversation",
+      "no such conversation",
     );
     await expect(call(gateway, "wake", { sessionKey })).rejects.toThrow("the text for the conversation");
   });

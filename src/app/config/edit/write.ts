@@ -7,7 +7,7 @@ import { MASK } from "../../../types/secret.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { setConfigValue, unsetConfigValue } from "./edit.ts";
 import { loadSource, type LoadOptions } from "../load.ts";
-import { readConfigSource, sourceOf, writeHomeOf, type ConfigSource } from "../source.ts";
+import { hashOnDisk, readConfigSource, sourceOf, writeHomeOf, type ConfigSource } from "../source.ts";
 import { parseConfigText } from "../parse.ts";
 import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../schema/problem.ts";
 import { hasMask, REDACTED } from "../shown.ts";
@@ -62,7 +62,7 @@ interface FileChange {
 
 /** Throws USAGE where the values do not stand in one file, so that writing them would copy values of one file into another. */
 function changeOf(source: ConfigSource, edits: readonly Edit[]): FileChange {
-  const homes = edits.map(({ path, value }) => ({ home: writeHomeOf(source, path), value }));
+  const homes = edits.map(({ path, value }) => ({ home: writeHomeOf(source, { path, value }), value }));
   const why = homes.map(({ home }) => home).find((home) => typeof home === "string");
   const files = new Set(homes.flatMap(({ home }) => (typeof home === "string" ? [] : [home.file])));
   const [file = source.path, other] = files;
@@ -162,9 +162,11 @@ async function writeConfigText(options: LoadOptions, source: ConfigSource, { fil
     });
   }
   const before = source.files.get(file)?.text ?? "";
+  // The check of the new text can take seconds, in which a person may have saved the file.
+  if ((await hashOnDisk(options)) !== source.hash) throw new ConfigChangedError();
   try {
-    // A symbolic link is preserved: people keep this file among their dotfiles.
-    const target = before === "" ? file : await realpath(file);
+    // A link to the main file is preserved: people keep it among their dotfiles. An included file is known without links.
+    const target = before === "" || !isMain ? file : await realpath(file);
     const backup = `${file}.bak`;
     for (const path of [backup, target]) await removeUnfinished(path);
     if (before !== "") await writeAtomic(backup, before);

@@ -225,7 +225,7 @@ remote{edgeAuth sshHostKeyPolicy} nodes{pairing{autoApproveLocal sshVerify} plug
 agents{defaults{compaction{thinkingLevel} sandbox{browser{noVncEnabled}}
 heartbeat{agentId} utilityModel decisionModel mediaModels voiceModel pdfMaxMb cwd
 embeddedAgent fastModeDefault imageQuality systemAgent sessionStore} entries{*{
-tools{swarm github} cwd utilityModel decisionModel embeddedAgent memory typingMode}} ownership} models{providers{*{region}}
+tools{swarm github} cwd utilityModel decisionModel embeddedAgent typingMode}} ownership} models{providers{*{region}}
 catalogRefresh} tools{exec{approvalRunningNoticeMs} web{fetch{headers}} github
 media{image{preferredModel} audio{preferredModel} video{preferredModel}} codeMode{executor} swarm}
 browser{extensionRelay} mcp{apps} session{parentForkMaxTokens notifyOnCreate sharing

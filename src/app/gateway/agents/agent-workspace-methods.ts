@@ -5,6 +5,8 @@ import { defineMethod, MethodError, type Method } from "../../../types/method.ts
 import { unlessMissing } from "../../../utils/missing.ts";
 import { readRegular } from "../../../utils/read-regular.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
+import { holdsFile } from "../../../tools/host/guest-files.ts";
+import { deniedPaths } from "../../compose/tools/file-places.ts";
 import type { Parts } from "../parts/parts.ts";
 import { knownAgent } from "./agent-read-methods.ts";
 
@@ -54,7 +56,7 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
     }),
     run: async ({ agentId: id, path: asked, offset, limit }) => {
       const { workspace } = knownAgent(live, id);
-      const folder = await placeIn(workspace, asked);
+      const folder = await placeIn(workspace, asked, deniedPaths(live));
       const entries = await entriesInFolder(folder);
       const parent = posix.dirname(folder.path);
       return {
@@ -82,7 +84,7 @@ export const agentWorkspaceMethods = ({ live }: Pick<Parts, "live">): readonly M
     }),
     run: async ({ agentId: id, path: asked }) => {
       const { workspace } = knownAgent(live, id);
-      return { agentId: id, file: await readPlace(await placeIn(workspace, asked)) };
+      return { agentId: id, file: await readPlace(await placeIn(workspace, asked, deniedPaths(live))) };
     },
   }),
 ];
@@ -93,14 +95,26 @@ export interface WorkspacePlace {
   readonly real: string;
 }
 
-/** Throws NOT_FOUND for a path that is not there or leads out of the workspace. */
-export async function placeIn(workspace: string, asked: string): Promise<WorkspacePlace> {
+/**
+ * Throws NOT_FOUND for a path that is not there, leads out of the workspace, or to one of the `closed` paths, also under
+ * another name of the same file.
+ */
+export async function placeIn(workspace: string, asked: string, closed: readonly string[]): Promise<WorkspacePlace> {
   const plain = posix.normalize(asked.replaceAll("\\", "/"));
   const way = plain === "." ? "" : plain.replace(/\/$/, "");
   if (posix.isAbsolute(way) || way.includes("\0") || way === ".." || way.startsWith("../")) throw notThere(asked);
   const [root, real] = await Promise.all([realOf(workspace), realOf(join(workspace, way))]);
-  if (!isInside(real, root)) throw notThere(asked);
+  if (!isInside(real, root) || (await isClosed(real, closed))) throw notThere(asked);
   return { path: way, real };
+}
+
+async function isClosed(real: string, closed: readonly string[]): Promise<boolean> {
+  const own = await Promise.all(closed.map(realOf));
+  if (own.some((path) => isInside(real, path))) return true;
+  const facts = await unlessMissing(stat(real));
+  if (facts?.isFile() !== true || facts.nlink < 2) return false;
+  for (const path of own) if (await holdsFile(path, facts)) return true;
+  return false;
 }
 
 const notThere = (asked: string): MethodError =>

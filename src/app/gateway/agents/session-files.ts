@@ -12,6 +12,7 @@ import type { ToolCallContent, ToolResultMessage } from "../../../types/run/mode
 import type { TranscriptEntry } from "../../../types/session.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { isMissing, unlessMissing } from "../../../utils/missing.ts";
+import { deniedPaths } from "../../compose/tools/file-places.ts";
 import type { Parts } from "../parts/parts.ts";
 import { knownAgent } from "./agent-read-methods.ts";
 import { entriesInFolder, placeIn, readPlace } from "./agent-workspace-methods.ts";
@@ -62,15 +63,16 @@ export const sessionFileMethods = (parts: FileParts): readonly Method[] => [
     params: asked.extend({ path: z.string().max(4096).default(""), search: z.string().max(256).default("") }),
     result: z.looseObject({ ...place, gitCheckout: z.boolean(), files: z.array(file), browser }),
     run: async ({ path, search, ...params }) => {
-      const { key, root } = placeOf(params, parts);
+      const { key, root, folder } = placeOf(params, parts);
       const touched = await touchedBy(key, root, parts);
-      const files = await Promise.all([...touched].map(async ([name, kind]) => factsOf(root, name, kind)));
+      const files = await Promise.all([...touched].map(async ([name, kind]) => factsOf(folder, name, kind)));
       return {
         sessionKey: key,
         root,
         gitCheckout: (await unlessMissing(stat(join(root, ".git")))) !== undefined,
         files: files.flat(),
-        browser: search.trim() === "" ? await folderAt(root, path, touched) : await found(root, search.trim(), touched),
+        browser:
+          search.trim() === "" ? await folderAt(folder, path, touched) : await found(root, search.trim(), touched),
       };
     },
   }),
@@ -80,9 +82,9 @@ export const sessionFileMethods = (parts: FileParts): readonly Method[] => [
     params: asked.extend({ path: z.string().min(1).max(4096) }),
     result: z.looseObject({ ...place, file }),
     run: async ({ path, ...params }) => {
-      const { key, root } = placeOf(params, parts);
+      const { key, root, folder } = placeOf(params, parts);
       const kind = (await touchedBy(key, root, parts)).get(posix.normalize(path)) ?? "read";
-      return { sessionKey: key, root, file: await contentOf(root, path, kind) };
+      return { sessionKey: key, root, file: await contentOf(folder, path, kind) };
     },
   }),
 ];
@@ -90,7 +92,14 @@ export const sessionFileMethods = (parts: FileParts): readonly Method[] => [
 function placeOf(params: z.output<typeof asked>, { live }: FileParts) {
   const { sessionKey: key } = params;
   requireAgent(params, key, { catalog: { defaultAgent: live.defaultAgent.id } });
-  return { key, root: knownAgent(live, agentOf(key, live.defaultAgent.id)).workspace };
+  const root = knownAgent(live, agentOf(key, live.defaultAgent.id)).workspace;
+  return { key, root, folder: { root, closed: deniedPaths(live) } };
+}
+
+/** A workspace, and the paths of the gateway's own that may lie in it. */
+interface Folder {
+  readonly root: string;
+  readonly closed: readonly string[];
 }
 
 /** Entries of a conversation in which calls are searched. */
@@ -134,10 +143,10 @@ function touchesOf(call: ToolCallContent, { details, isError }: ToolResultMessag
 }
 
 /** Nothing for a path that a link leads out of the workspace. */
-async function factsOf(root: string, path: string, kind: Touch) {
+async function factsOf({ root, closed }: Folder, path: string, kind: Touch) {
   const about = { path, workspacePath: path, name: basename(path), kind };
   try {
-    const { real } = await placeIn(root, path);
+    const { real } = await placeIn(root, path, closed);
     const facts = await unlessMissing(stat(real));
     if (!facts) return [{ ...about, missing: true }];
     return [{ ...about, missing: false, size: facts.size, updatedAtMs: Math.round(facts.mtimeMs) }];
@@ -150,8 +159,8 @@ async function factsOf(root: string, path: string, kind: Touch) {
 
 type Touched = ReadonlyMap<string, Touch>;
 
-async function folderAt(root: string, asked: string, touched: Touched) {
-  const folder = await placeIn(root, asked);
+async function folderAt({ root, closed }: Folder, asked: string, touched: Touched) {
+  const folder = await placeIn(root, asked, closed);
   const entries = await entriesInFolder(folder);
   const parent = posix.dirname(folder.path);
   return {
@@ -208,8 +217,8 @@ async function entryAt(root: string, path: string) {
 }
 
 /** A file that is too large, or neither text nor an image, comes without its content. */
-async function contentOf(root: string, asked: string, kind: Touch) {
-  const found = await placeIn(root, asked);
+async function contentOf({ root, closed }: Folder, asked: string, kind: Touch) {
+  const found = await placeIn(root, asked, closed);
   const about = { path: found.path, workspacePath: found.path, name: basename(found.path), kind, missing: false };
   try {
     const { encoding, ...read } = await readPlace(found);

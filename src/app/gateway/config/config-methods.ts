@@ -99,6 +99,8 @@ async function configOf(live: Live) {
   ];
   const source = isRecord(read.parsed) ? read.parsed : {};
   const shown = wireConfig(source);
+  const own = read.source?.files.get(loaded.path)?.value;
+  const main = isRecord(own) ? own : {};
   const config = wireConfig(live.config);
   return {
     path: loaded.path,
@@ -107,7 +109,7 @@ async function configOf(live: Live) {
     agentRosterIncludeOwned: false,
     bindingsIncludeOwned: false,
     exists: read.text !== undefined,
-    raw: shownText(read.text, source, shown),
+    raw: shownText(read.text, main, wireConfig(main)),
     parsed: shown,
     sourceConfig: shown,
     resolved: valuesOf(shown, config),

@@ -11,7 +11,7 @@ import { wireConfig, restored } from "../../config/edit/wire-config.ts";
 import { ConfigChangedError, writeConfigValues, writeWholeConfig } from "../../config/edit/write.ts";
 import { isWaiting } from "../../config/keys/schema-keys.ts";
 import type { LoadOptions } from "../../config/load.ts";
-import { readConfigSource } from "../../config/source.ts";
+import { hasInclude, readConfigSource } from "../../config/source.ts";
 import { ConfigError, isRecord, valueAt } from "../../config/schema/problem.ts";
 import { requireSlots } from "../../plugins/select.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
@@ -119,12 +119,14 @@ interface Present {
   readonly hash: string;
   readonly text: string;
   readonly source: Readonly<Record<string, unknown>>;
+  /** The value of the main file alone. */
+  readonly main: unknown;
 }
 
 async function present(live: Live): Promise<Present> {
   const options = await loadOptionsFor(live.contributions, live.paths);
-  const { text = "", hash, value } = await readConfigSource(options);
-  return { options, text, hash, source: isRecord(value) ? value : {} };
+  const { text = "", hash, value, files } = await readConfigSource(options);
+  return { options, text, hash, source: isRecord(value) ? value : {}, main: files.get(options.path)?.value };
 }
 
 const CHANGED = "config changed since last load; re-run config.get and retry";
@@ -149,9 +151,11 @@ async function replaceConfig(live: Live, raw: string, { baseHash, keepsAgents }:
     const before = await present(live);
     requireHash(baseHash, before);
     const asked = parsed(raw);
-    const next = restored(asked, before.source);
-    if (keepsAgents) refuseLostAgents(before.source, next);
-    const edits = leavesBetween(before.source, next);
+    // A text that names other files is one of the main file; a form sends the values of all files.
+    const base = hasInclude(asked) ? before.main : before.source;
+    const next = restored(asked, base);
+    if (keepsAgents) refuseLostAgents(base, next);
+    const edits = leavesBetween(base, next);
     await requireSlots(live, edits);
     if (isPlainJson(raw)) await writeConfigValues(before.options, edits, before.hash);
     else await writeWholeConfig(before.options, filled(raw, asked, next), before.hash);

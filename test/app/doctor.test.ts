@@ -73,6 +73,9 @@ it("a folder without a page is found, and its path is the config's", async () =>
   expect(await page({ root: "ui" })).toMatchObject([missing]);
   writeFileSync(join(dirname(paths.configPath), "ui", "index.html"), "<html></html>");
   expect(await page({ root: "ui" })).toMatchObject([{ status: "ok" }]);
+  const open = { status: "fail", message: expect.stringContaining("has the gateway's own files in it") };
+  expect(await page({ root: "." })).toMatchObject([open]);
+  expect(await page({ root: "/" })).toMatchObject([open]);
 });
 
 describe("bindings", () => {

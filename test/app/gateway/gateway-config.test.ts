@@ -90,6 +90,15 @@ test("the page is below the base path, from the folder that the config names", a
   expect((await fetch(url)).status).toBe(404);
 });
 
+test.each([".", "/"])("no page is served from %j, which has the gateway's own files in it", async (root) => {
+  writeFileSync(join(dir, "index.html"), "<html></html>");
+  const { url } = await start(gatewayWith({ auth: { token: "a-token" }, controlUi: { root, basePath: "/claw" } }));
+  for (const name of ["", "index.html", "openclaw.json", join(dir, "openclaw.json").slice(1)]) {
+    const answer = await fetch(`${url}/claw/${name}`);
+    expect([answer.ok, await answer.text()], name).toEqual([false, expect.not.stringContaining("a-token")]);
+  }
+});
+
 test.each([
   ["/claw", "/claw"],
   ["claw/", "/claw"],

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -447,11 +447,12 @@ test("the files of a workspace are shown, and nothing outside of it", async () =
   writeFileSync(join(folder, "tea", "green.md"), "Green tea.");
   writeFileSync(join(folder, "tea", "leaf.bin"), Buffer.from([0, 1, 2]));
   symlinkSync(join(fixture.dir, "openclaw.json"), join(folder, "tea", "config.md"));
+  linkSync(join(fixture.dir, "openclaw.json"), join(folder, "tea", "second-name.md"));
   expect(await ask("agents.workspace.list", { agentId: "main", path: "tea" })).toMatchObject({
     path: "tea",
     parentPath: "",
-    entries: [{ path: "tea/green.md", kind: "file", size: 10 }, { name: "leaf.bin" }],
-    totalEntries: 2,
+    entries: [{ path: "tea/green.md", kind: "file", size: 10 }, { name: "leaf.bin" }, { name: "second-name.md" }],
+    totalEntries: 3,
   });
   expect(await ask("agents.workspace.get", { agentId: "main", path: "./tea/green.md" })).toMatchObject({
     file: { path: "tea/green.md", content: "Green tea.", encoding: "utf8" },
@@ -460,6 +461,7 @@ test("the files of a workspace are shown, and nothing outside of it", async () =
     answered.parse(await client.request("agents.workspace.get", { agentId: "main", path })).error?.details?.kind;
   for (const path of [
     "tea/config.md",
+    "tea/second-name.md",
     "../openclaw.json",
     join(fixture.dir, "openclaw.json"),
     "tea",
@@ -467,6 +469,8 @@ test("the files of a workspace are shown, and nothing outside of it", async () =
     "a\0b",
   ])
     expect(await refused(path), path).toBe("NOT_FOUND");
+  const ofSession = { sessionKey: SESSION, path: "tea/second-name.md" };
+  expect(answered.parse(await client.request("sessions.files.get", ofSession)).error?.details?.kind).toBe("NOT_FOUND");
   const params = { agentId: "main", path: "tea/leaf.bin" };
   expect(await client.request("agents.workspace.get", params)).toMatchObject({ error: { code: "INVALID_REQUEST" } });
 });

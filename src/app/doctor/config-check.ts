@@ -54,7 +54,9 @@ async function rewriting(options: LoadOptions): Promise<readonly CheckResult[]> 
       fix: "Run: openclaw doctor --fix",
       repair: {
         describe: `write ${keys} in ${options.path} in the forms of this version`,
-        apply: () => writeConfigValues(options, edits),
+        apply: async () => {
+          await writeConfigValues(options, edits);
+        },
       },
     },
   ];

@@ -188,11 +188,11 @@ describe("writing the file", () => {
       expect(readFileSync(path, "utf8")).toBe(before);
       await writeConfigValues(options, [port, { path: ["gateway", "reload", "mode"], value: "off" }]);
       expect(JSON5.parse(readFileSync(path, "utf8"))).toEqual({ gateway: { port: 5, reload: { mode: "off" } } });
-      expect(await removeConfigValue(options, ["gateway", "bind"])).toBe(false);
+      expect(await removeConfigValue(options, ["gateway", "bind"])).toBeUndefined();
       // A file that is wrong already can be mended key by key, and a secret of the gateway's environment is no problem here.
       writeFileSync(path, '{ gateway: { prt: 1, bnd: 2, auth: { token: "${ONLY_THERE}" } } }');
-      expect(await removeConfigValue(options, ["gateway", "prt"])).toBe(true);
-      expect(await removeConfigValue(options, ["gateway", "bnd"])).toBe(true);
+      expect(await removeConfigValue(options, ["gateway", "prt"])).toBe(options.path);
+      expect(await removeConfigValue(options, ["gateway", "bnd"])).toBe(options.path);
       expect(readFileSync(path, "utf8")).toBe('{ gateway: { auth: { token: "${ONLY_THERE}" } } }');
     } finally {
       rmSync(dir, { recursive: true, force: true });

@@ -13,10 +13,10 @@ import { ConfigError, showPath, type ConfigNote, type KeyPath } from "../schema/
 import { hasMask, REDACTED } from "../shown.ts";
 
 /**
- * Changes one value of the file. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE`
+ * Changes one value, and resolves with the file that has it. Throws as `writeConfigText` does, `CONFIG_SYNTAX` when the file is no JSON5, `USAGE`
  * for a placeholder.
  */
-export const writeConfigValue = async (options: LoadOptions, path: KeyPath, value: unknown): Promise<void> =>
+export const writeConfigValue = async (options: LoadOptions, path: KeyPath, value: unknown): Promise<string> =>
   writeConfigValues(options, [{ path, value }]);
 
 /** The file has another hash than the one that a change is based on. */
@@ -30,19 +30,20 @@ export class ConfigChangedError extends OpenClawError {
 }
 
 /**
- * Changes several values of the file in one step, or none. Throws as `writeConfigValue` does, and `ConfigChangedError`
+ * Changes several values of one file in one step, or none, and resolves with the file. Throws as `writeConfigValue` does, and `ConfigChangedError`
  * when the file has another hash than `baseHash`.
  */
 export async function writeConfigValues(
   options: LoadOptions,
   edits: readonly Edit[],
   baseHash?: string,
-): Promise<void> {
+): Promise<string> {
   for (const edit of edits) refuseUnfit(edit);
-  await rewrite(options, (source) => {
+  const { file } = await rewrite(options, (source) => {
     if (baseHash !== undefined && baseHash !== source.hash) throw new ConfigChangedError();
     return changeOf(source, edits);
   });
+  return file;
 }
 
 /** Replaces the text of the main file by a person's own. Throws as `writeConfigValues` does. */
@@ -105,23 +106,27 @@ function namesIn(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, child]: [string, unknown]) => [name, ...namesIn(child)]);
 }
 
-/** Removes one key from its file. False when it is not there. Throws as `writeConfigValue` does. */
-export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<boolean> {
-  return rewrite(options, (source) => changeOf(source, [{ path, value: undefined }]));
+/** Removes one key, and resolves with its file. Undefined when the key is not there. Throws as `writeConfigValue` does. */
+export async function removeConfigValue(options: LoadOptions, path: KeyPath): Promise<string | undefined> {
+  const { file, isNew } = await rewrite(options, (source) => changeOf(source, [{ path, value: undefined }]));
+  return isNew ? file : undefined;
 }
 
 /**
- * Runs edits of all processes in sequence, so that each one starts from the result of the one before. False when the
- * text stays the same.
+ * Runs edits of all processes in sequence, so that each one starts from the result of the one before. `isNew` is
+ * false when the text stays the same.
  */
-async function rewrite(options: LoadOptions, change: (source: ConfigSource) => FileChange): Promise<boolean> {
+async function rewrite(
+  options: LoadOptions,
+  change: (source: ConfigSource) => FileChange,
+): Promise<{ readonly file: string; readonly isNew: boolean }> {
   const release = await lockConfig(options.path);
   try {
     const source = await readConfigSource(options);
     const made = change(source);
-    if (made.after === source.files.get(made.file)?.text) return false;
-    await writeConfigText(options, source, made);
-    return true;
+    const isNew = made.after !== source.files.get(made.file)?.text;
+    if (isNew) await writeConfigText(options, source, made);
+    return { file: made.file, isNew };
   } finally {
     await release();
   }

@@ -87,7 +87,7 @@ async function requireFit(io: Io, path: KeyPath, value: unknown): Promise<void> 
   for (const [slot, id] of slots) await requireSelectable(live, slot, { id });
 }
 
-/** Changes one value of the file and creates a missing file; returns the path of the file. */
+/** Changes one value and creates a missing file; returns the path of the file that has it. */
 export async function setInFile(io: Io, path: KeyPath, value: unknown): Promise<string> {
   const { load } = await loadOptions(io);
   try {
@@ -99,8 +99,7 @@ export async function setInFile(io: Io, path: KeyPath, value: unknown): Promise<
       cause: error,
     });
   }
-  await writeConfigValue(load, path, value);
-  return load.path;
+  return writeConfigValue(load, path, value);
 }
 
 function strictValue(text: string): unknown {
@@ -119,12 +118,13 @@ function strictValue(text: string): unknown {
 export async function configUnset(io: Io, key: string): Promise<number> {
   const path = readPath(key);
   const { load } = await loadOptions(io);
-  if (!(await removeConfigValue(load, path))) {
+  const file = await removeConfigValue(load, path);
+  if (file === undefined) {
     throw new OpenClawError("NOT_FOUND", {
       message: `${showPath(path)} is not in ${load.path}.`,
       fix: "Nothing to do: its default is in force.",
     });
   }
-  io.out(`Took ${showPath(path)} out of ${load.path}.\n`);
+  io.out(`Took ${showPath(path)} out of ${file}.\n`);
   return 0;
 }

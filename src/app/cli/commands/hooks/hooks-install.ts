@@ -139,11 +139,12 @@ function show(io: Io, { id, hooks, pack, origin, size }: StagedPack): void {
   io.err("A hook runs with all rights of the gateway, and may read every conversation.\n");
 }
 
-const enable = ({ plugins }: HookState, { hooks }: Pick<StagedPack, "hooks">): Promise<void> =>
-  writeConfigValues(
+async function enable({ plugins }: HookState, { hooks }: Pick<StagedPack, "hooks">): Promise<void> {
+  await writeConfigValues(
     plugins.state.load,
     hooks.map(({ key }) => ({ path: ["hooks", "internal", "entries", key, "enabled"], value: true })),
   );
+}
 
 /** Uses a folder of hooks where it is. */
 async function link(io: Io, state: HookState, source: PluginSource, flags: HookInstallFlags): Promise<number> {

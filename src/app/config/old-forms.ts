@@ -176,6 +176,9 @@ export interface PresentForms {
   readonly edits: readonly FormEdit[];
 }
 
+/** The forms that are found in the value as it is, each by itself. */
+export const formsIn = (root: unknown): readonly FoundForm[] => OLD_FORMS.flatMap((find) => find(root));
+
 /** Reads old forms as those of today. The given value is not changed. */
 export function withPresentForms(root: unknown): PresentForms {
   let value = root;

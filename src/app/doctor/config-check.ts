@@ -3,8 +3,9 @@ import { exists } from "../../utils/exists.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { STOP_FIX } from "../config/keys/narrowing.ts";
-import { writeConfigValues } from "../config/edit/write.ts";
-import { withPresentForms } from "../config/old-forms.ts";
+import { SeveralFilesError, writeConfigValues } from "../config/edit/write.ts";
+import { formsIn, withPresentForms, type FormEdit } from "../config/old-forms.ts";
+import { OpenClawError } from "../../types/errors.ts";
 import { ConfigError, showPath, type ConfigNote } from "../config/schema/problem.ts";
 import { readConfigSource } from "../config/source.ts";
 
@@ -54,12 +55,38 @@ async function rewriting(options: LoadOptions): Promise<readonly CheckResult[]> 
       fix: "Run: openclaw doctor --fix",
       repair: {
         describe: `write ${keys} in ${options.path} in the forms of this version`,
-        apply: async () => {
-          await writeConfigValues(options, edits);
-        },
+        apply: () => rewriteForms(options, edits),
       },
     },
   ];
+}
+
+/** Writes the edits in one step; where they are about several files, form by form. Throws with the keys that could not be written. */
+async function rewriteForms(options: LoadOptions, edits: readonly FormEdit[]): Promise<void> {
+  try {
+    await writeConfigValues(options, edits);
+    return;
+  } catch (error) {
+    if (!(error instanceof SeveralFilesError)) throw error;
+  }
+  const left = new Map<string, string>();
+  for (;;) {
+    const { value } = await readConfigSource(options);
+    const form = formsIn(value).find(({ path }) => !left.has(showPath(path)));
+    if (!form) break;
+    try {
+      await writeConfigValues(options, form.edits);
+    } catch (error) {
+      if (!(error instanceof SeveralFilesError)) throw error;
+      left.set(showPath(form.path), error.message);
+    }
+  }
+  const [first] = left.values();
+  if (first === undefined) return;
+  throw new OpenClawError("USAGE", {
+    message: `${[...left.keys()].join(", ")} could not be rewritten. ${first}`,
+    fix: "Edit the files that have these keys.",
+  });
 }
 
 /**

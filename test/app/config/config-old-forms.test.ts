@@ -152,6 +152,26 @@ describe("a config in the forms of another version", () => {
     expect(again.some((result) => result.repair)).toBe(false);
   });
 
+  it("is rewritten in each of its files, except where files are put together", async () => {
+    const providers = join(dir, "models.json5");
+    const listed = join(dir, "mcp.json5");
+    writeFileSync(
+      path,
+      '{ agent: { workspace: "/w" }, models: { $include: "./models.json5" }, mcp: { $include: ["./mcp.json5"] } }',
+    );
+    writeFileSync(
+      providers,
+      '{ providers: { a: { baseUrl: "http://127.0.0.1:1", api: "openai", models: [] } } } // mine',
+    );
+    writeFileSync(listed, '{ servers: { a: { command: "x", disabled: true } } }');
+    const results = await configCheck(await options()).run(new AbortController().signal);
+    const repair = results.find((result) => result.repair)?.repair;
+    await expect(repair?.apply()).rejects.toThrow("mcp.servers.a.disabled could not be rewritten");
+    expect(readFileSync(path, "utf8")).toMatch(/agents: \{\s+"defaults"/);
+    expect(readFileSync(providers, "utf8")).toContain('api: "openai-completions", models: [] } } } // mine');
+    expect(readFileSync(listed, "utf8")).toContain("disabled: true");
+  });
+
   it("is rewritten where it also has a mistake, which stays for a person", async () => {
     writeFileSync(path, '{ agent: { workspace: "/w" }, gateway: { prt: 1 } }');
     const results = await configCheck(await options()).run(new AbortController().signal);

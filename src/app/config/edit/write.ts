@@ -67,18 +67,22 @@ function changeOf(source: ConfigSource, edits: readonly Edit[]): FileChange {
   const why = homes.map(({ home }) => home).find((home) => typeof home === "string");
   const files = new Set(homes.flatMap(({ home }) => (typeof home === "string" ? [] : [home.file])));
   const [file = source.path, other] = files;
-  if (why !== undefined) throw inSeveralFiles(why);
+  if (why !== undefined) throw new SeveralFilesError(why);
   if (other !== undefined)
-    throw inSeveralFiles(`the change is about ${[...files].map((one) => basename(one)).join(", ")}`);
+    throw new SeveralFilesError(`the change is about ${[...files].map((one) => basename(one)).join(", ")}`);
   const own = homes.flatMap(({ home, value }) => (typeof home === "string" ? [] : [{ path: home.path, value }]));
   return { file, after: own.reduce(edited, source.files.get(file)?.text ?? "") };
 }
 
-const inSeveralFiles = (why: string): OpenClawError =>
-  new OpenClawError("USAGE", {
-    message: `Not written: ${why}, which $include puts together.`,
-    fix: "Edit the file that has the value, or change the keys of one file at a time.",
-  });
+/** A change that is not about the keys of one file alone. */
+export class SeveralFilesError extends OpenClawError {
+  constructor(why: string) {
+    super("USAGE", {
+      message: `Not written: ${why}, which $include puts together.`,
+      fix: "Edit the file that has the value, or change the keys of one file at a time.",
+    });
+  }
+}
 
 interface Edit {
   readonly path: KeyPath;

@@ -23,7 +23,7 @@ export const pagePolicy = (host: string | undefined): Header => [
 ];
 
 /**
- * Policy for the document of a Control UI. It allows in addition the scripts that stand in this document, styles in attributes, a
+ * Policy for the document of a Control UI. It also allows the scripts of this document by their hashes, styles in attributes, a
  * service worker, a manifest and sounds of this host. It allows no other host: not for pictures either, which would tell their
  * server who reads the chat.
  */

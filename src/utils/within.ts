@@ -14,7 +14,7 @@ export async function within(work: Promise<unknown>, ms: number, timer: Timer): 
 }
 
 /**
- * The same for code of others, which goes on after the time: `failed` is called with an error that comes only then.
+ * As `within`, for code of plugins and hooks, which may go on after the time. `failed` gets an error that comes after it.
  */
 export async function withinTold(
   work: Promise<unknown>,

@@ -443,7 +443,7 @@ function readTree(tokens: Iterator<string>): KeyTree {
   return level;
 }
 
-/** A key may stand in the list several times, each time with other keys below it. A leaf allows anything below. */
+/** Merges two entries of one key, since the list may name a key more than once. A leaf allows every key below it. */
 function joined(one: KeyTree | "leaf", other: KeyTree): KeyTree | "leaf" {
   if (one === "leaf") return one;
   for (const [name, below] of other) {

@@ -170,7 +170,7 @@ const OLD_FORMS: readonly OldForm[] = [
 
 export interface PresentForms {
   readonly value: unknown;
-  /** One for each old form that was found, about the key as it stands in the file. */
+  /** One warning for each old form. Its path is the key in the file. */
   readonly warnings: readonly RawNote[];
   /** The changes of the file that say the same in the forms of today. */
   readonly edits: readonly FormEdit[];

@@ -52,7 +52,7 @@ export interface ConfigSource {
   readonly text: string | undefined;
   /** The value with all files in it and nothing else resolved; `{}` when there is no file. */
   readonly value: unknown;
-  /** The values of each file, as it stands there. */
+  /** The text and the value of each file, without the files that it includes. */
   readonly files: ReadonlyMap<string, { readonly text: string; readonly value: unknown }>;
   readonly includes: readonly IncludePlace[];
   /** SHA-256, hex, of the main file's text, and of the included files where there are some. */
@@ -295,7 +295,7 @@ export interface Home {
   readonly path: KeyPath;
 }
 
-/** The file in which the value at a path stands: the main file where no include leads to it. */
+/** The file that has the value at a path. The main file when no included file has it. */
 function homeOf(source: ConfigSource, path: KeyPath): Home {
   let home: Home = { file: source.path, path };
   for (;;) {

@@ -37,6 +37,7 @@ export function configCheck(options: LoadOptions): Check {
 
 /** The config, the files that it includes, and their earlier versions. */
 export async function configFiles({ configPath }: Pick<StatePaths, "configPath">): Promise<readonly string[]> {
+  // The check of the config reports why its files cannot be read; the main file's mode counts all the same.
   const source = await readConfigSource({ path: configPath }).catch(() => undefined);
   const files = source ? [...source.files.keys()] : [configPath];
   return files.flatMap((file) => [file, `${file}.bak`]);
@@ -44,6 +45,7 @@ export async function configFiles({ configPath }: Pick<StatePaths, "configPath">
 
 /** The repair that writes keys in the forms of another version as they are written here; comments and the other keys stay. */
 async function rewriting(options: LoadOptions): Promise<readonly CheckResult[]> {
+  // The caller has reported why the files cannot be read; nothing can be rewritten then.
   const source = await readConfigSource(options).catch(() => undefined);
   const { edits, warnings } = withPresentForms(source?.value ?? {});
   if (edits.length === 0) return [];

@@ -32,7 +32,7 @@ interface Aside {
   readonly client: Caller["client"];
 }
 
-/** Questions about a conversation that the conversation does not keep. A run of the conversation goes on meanwhile. */
+/** Questions about a conversation. The transcript does not keep them, and they do not stop a run of the conversation. */
 export class Asides {
   readonly #ports: Ports;
   readonly #hub: Hub;

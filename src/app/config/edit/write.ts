@@ -61,7 +61,7 @@ interface FileChange {
   readonly after: string;
 }
 
-/** Throws USAGE where the values do not stand in one file, so that writing them would copy values of one file into another. */
+/** Throws USAGE when the changes belong to more than one file: writing them to one file would copy values of another. */
 function changeOf(source: ConfigSource, edits: readonly Edit[]): FileChange {
   const homes = edits.map(({ path, value }) => ({ home: writeHomeOf(source, { path, value }), value }));
   const why = homes.map(({ home }) => home).find((home) => typeof home === "string");

@@ -143,6 +143,7 @@ async function readFile(options: LoadOptions): Promise<ReadFile> {
     return { text: source.text, hash: source.hash, parsed: source.value, source, issues: [] };
   } catch (error) {
     const issues = issuesIn(error);
+    // `issues` has the reason already; the text is shown where there is one.
     const text = await readConfigText(options.path).catch(() => undefined);
     return { text, hash: await hashOnDisk(options), parsed: undefined, issues };
   }

@@ -25,7 +25,8 @@ const deviceToken = z.object({
 });
 export type DeviceToken = z.infer<typeof deviceToken>;
 
-const aboutDevice = z.object({
+/** The fields in which a device presents itself when it connects. */
+export const aboutDevice = z.object({
   deviceId: z.string().min(1),
   publicKey: z.string().min(1),
   clientId: z.string(),

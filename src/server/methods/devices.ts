@@ -3,7 +3,7 @@ import { defineMethod, MethodError, type Caller, type Method } from "../../types
 import type { Clock } from "../../types/clock.ts";
 import type { MethodParts } from "./parts.ts";
 import { hasScope } from "../transport/scopes.ts";
-import type { PairedDevice, PendingDevice } from "../devices/devices.ts";
+import { aboutDevice, type PairedDevice, type PendingDevice } from "../devices/devices.ts";
 import { SCOPES_OF, type Access } from "../devices/setup-codes.ts";
 
 type Parts = Pick<MethodParts, "devices" | "codes" | "hub" | "reachedAt">;
@@ -24,14 +24,7 @@ const shownToken = z.looseObject({
   lastUsedAtMs: z.number().optional(),
 });
 const about = {
-  deviceId: z.string(),
-  publicKey: z.string(),
-  clientId: z.string(),
-  clientMode: z.string(),
-  displayName: z.string().optional(),
-  platform: z.string(),
-  deviceFamily: z.string().optional(),
-  remoteIp: z.string(),
+  ...aboutDevice.shape,
   role: z.string(),
   roles: z.array(z.string()),
   scopes: z.array(z.string()),

@@ -208,7 +208,14 @@ export const gatewayConfig = z
     adopt: z
       .boolean()
       .default(false)
-      .meta(atStart(about("Adopt", "Starts channels on a state directory that another program wrote last."))),
+      .meta(
+        atStart(
+          about(
+            "Adopt",
+            "Starts channels on a state directory that another program wrote last, as `openclaw onboard --adopt` does without this key.",
+          ),
+        ),
+      ),
   })
   .refine((gateway) => gateway.bind !== "custom" || gateway.customBindHost !== undefined, {
     path: ["customBindHost"],

@@ -42,6 +42,11 @@ export class EarlierPlaces {
     return this.#left.size === 0;
   }
 
+  /** The paths under which the directory is not reached any more, the latest last. */
+  get paths(): readonly string[] {
+    return [...this.#left.keys()];
+  }
+
   /** A text of the time `at` with the present paths of files. A later text means its paths literally. Pure. */
   here(text: string, at: number): string {
     if (this.isNone || ![...this.#left.keys()].some((path) => text.includes(path))) return text;

@@ -41,7 +41,7 @@ describe("the state lock", () => {
     expect(await readStateLock(dir)).toMatchObject({ pid: process.pid, port: 18789, alive: true });
     await lock.release();
     expect(await readStateLock(dir)).toBeUndefined();
-    expect(await readdir(join(dir, "state"))).toEqual(["places.json"]);
+    expect(await readdir(join(dir, "state"))).toEqual(["instance.json", "places.json"]);
   });
 
   it("is refused while another process holds it", async () => {

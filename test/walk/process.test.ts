@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "vitest";
 import { SOON_MS, TOKEN, type GatewayUnderTest } from "../kit/gateway/process.ts";
@@ -100,8 +100,10 @@ describe.concurrent("a start that cannot be", () => {
     expect(gateway.output).toContain("onboard --adopt");
     expect((await home.run(["status"])).stdout).toContain("All channels are off: another program");
     expect(world.telegram.polls.count).toBe(0);
+    const config = await readFile(home.configPath, "utf8");
     const adopted = await home.run(["onboard", "--adopt"]);
     expect(adopted.code, adopted.stderr).toBe(0);
+    expect(await readFile(home.configPath, "utf8")).toBe(config);
     await gateway.kill();
     await home.start();
     world.telegram.say("now");

@@ -8,7 +8,7 @@ import type { Config } from "../config/schema/schema.ts";
 import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
 import { configCheck, configFiles } from "./config-check.ts";
 import { webhooksCheck, lockCheck, pageCheck, portCheck, tokenCheck } from "./gateway-checks.ts";
-import { nodeCheck, stateDirCheck } from "./machine-checks.ts";
+import { copyCheck, nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { policyCheck } from "./policy-check.ts";
 import { agentChecks } from "./sandbox-check.ts";
 import { toolsCheck } from "./tools-check.ts";
@@ -42,6 +42,7 @@ export function appChecks(options: {
     configCheck(load),
     permissionCheck(paths),
     lockCheck(paths),
+    copyCheck(paths),
     strangersCheck(journalPath(paths)),
     allowedCheck(paths),
   ];

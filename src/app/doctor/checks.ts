@@ -52,7 +52,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
   const plugins = loaded && new LoadedPlugins({ paths, home, loaded, contributions, ask });
   const checks = [
     ...appChecks({ paths, load, config, contributions }),
-    ...(loaded ? [foreignCheck({ config: loaded.config, loaded, paths })] : []),
+    ...(loaded ? [foreignCheck(paths, load)] : []),
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths), sessions: paths.sessionsDir }),
     runsCheck(journalPath(paths)),
     ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),

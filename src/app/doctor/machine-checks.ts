@@ -1,8 +1,11 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { Check } from "../../types/check.ts";
+import { changeInstance } from "../../store/lock/instance.ts";
+import type { Check, CheckResult } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
-import { isForeign } from "../gateway/parts/foreign.ts";
+import { copyNote, isForeign } from "../gateway/parts/foreign.ts";
+import { removeConfigValue } from "../config/edit/write.ts";
+import { loadConfig, type LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Env } from "../../utils/env.ts";
 
@@ -59,16 +62,44 @@ export function stateDirCheck(paths: StatePaths, env: Env): Check {
   };
 }
 
-/** Whether another program keeps the state directory: the channels of this gateway stay off in such a directory. */
-export function foreignCheck(place: Parameters<typeof isForeign>[0]): Check {
+/**
+ * Whether another program keeps the state directory: the channels of this gateway stay off in such a directory. Repairs a mark in the
+ * config, which the other program does not know.
+ */
+export function foreignCheck(paths: StatePaths, load: LoadOptions): Check {
   return {
     id: "app.adopted",
     title: "Directory is ours",
     async run() {
-      const why = await isForeign(place);
+      const loaded = await loadConfig(load);
+      if (loaded.config.gateway.adopt) return [inConfig(paths, load)];
+      const why = await isForeign({ config: loaded.config, loaded, paths });
       if (why === undefined) return [{ status: "ok", message: "No other program keeps it." }];
       const fix = "Stop the other program before: two programs with one bot's token end each other's connections.";
       return [{ status: "warn", message: `Channels stay off: ${why}.`, fix }];
     },
   };
 }
+
+const inConfig = ({ stateDir, configPath }: StatePaths, load: LoadOptions): CheckResult => ({
+  status: "warn",
+  message: `gateway.adopt is in ${configPath}. OpenClaw does not know the key and starts no more with it.`,
+  fix: "Run: openclaw doctor --fix",
+  repair: {
+    describe: "keep in the state directory that it is adopted, and take gateway.adopt out of the config",
+    async apply() {
+      await changeInstance(stateDir, { isAdopted: true });
+      await removeConfigValue(load, ["gateway", "adopt"]);
+    },
+  },
+});
+
+/** Whether the gateway of the directory that this one is a copy of runs. */
+export const copyCheck = ({ stateDir }: Pick<StatePaths, "stateDir">): Check => ({
+  id: "app.copy",
+  title: "Copy",
+  async run() {
+    const told = await copyNote(stateDir);
+    return [told ? { status: "warn", ...told } : { status: "ok", message: "No gateway runs on an original of it." }];
+  },
+});

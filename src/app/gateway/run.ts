@@ -11,6 +11,7 @@ import { openLog, type OpenLog } from "../log/log.ts";
 import { repairPlugins, loadOptionsFor } from "../plugins/load-options.ts";
 import { withFix } from "../../types/errors.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
+import { copyNote } from "./parts/foreign.ts";
 import { closeInherited } from "./lifecycle/inherited.ts";
 import { guardProcess, type ProcessGuard } from "./lifecycle/process-guard.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
@@ -107,6 +108,8 @@ async function serveOnce({ contributions, loaded, load }: Prepared, start: Start
   for (const text of [...repaired, ...loaded.warnings.map((warning) => warning.text)]) log.warn(text);
   const gap = ownerGap(live.config);
   if (gap) log.warn(gap.message, { fix: gap.fix });
+  const copied = await copyNote(paths.stateDir);
+  if (copied) log.warn(copied.message, { fix: copied.fix });
   const guard = guardProcess(log);
   const listening = (port: number) => lock.note({ port });
   const starting = startGateway(live, { log, load, listening, followingErrors: guard.followPlugins, ...options });

@@ -3,7 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
 import { diskError, makePrivateDir, writeUnsynced } from "../disk.ts";
-import { notePlace } from "../places.ts";
+import { ensureInstance, readInstance } from "./instance.ts";
+import { notePlace, readPlaces } from "../places.ts";
 import { processStart } from "./process-start.ts";
 
 const TRIES = 5;
@@ -30,7 +31,7 @@ export interface StateLock {
 export const lockPath = (dir: string): string => join(dir, "state", "gateway.lock");
 
 /**
- * Makes this process the only owner of a state directory, and remembers where that is. Takes over the lock of a dead process, and one
+ * Makes this process the only owner of a state directory, remembers where that is, and gives it an id. Takes over the lock of a dead process, and one
  * that was copied with its directory. Throws `OpenClawError` STATE_LOCKED when a living process holds it, STATE_UNWRITABLE when the
  * directory cannot be written.
  */
@@ -54,6 +55,7 @@ export async function acquireStateLock(dir: string): Promise<StateLock> {
   }
   try {
     await notePlace(dir);
+    await ensureInstance(dir);
   } catch (error) {
     await release();
     throw error;
@@ -74,6 +76,31 @@ const isSameProcess = (one: LockFacts, other: LockFacts): boolean =>
 export async function readStateLock(dir: string): Promise<(LockFacts & { readonly alive: boolean }) | undefined> {
   const held = await readFacts(lockPath(dir));
   return held && { ...held, alive: await isHolding(held, lockPath(dir)) };
+}
+
+/** The running gateway of the directory that another one is a copy of. */
+export interface RunningOriginal {
+  readonly dir: string;
+  readonly pid: number;
+  readonly port?: number;
+}
+
+/**
+ * The gateway that runs on the original of this directory: in one of the places where this directory was, with the same instance id.
+ * Undefined where none is seen on this machine. Never rejects.
+ */
+export async function runningOriginal(dir: string): Promise<RunningOriginal | undefined> {
+  const id = (await readInstance(dir).catch(() => undefined))?.id;
+  if (id === undefined) return undefined;
+  const { paths } = await readPlaces(dir).catch(() => ({ paths: [] }));
+  for (const path of paths) {
+    // A place that cannot be read any more tells nothing of an original.
+    const there = await readInstance(path).catch(() => undefined);
+    if (there?.id !== id) continue;
+    const lock = await readStateLock(path).catch(() => undefined);
+    if (lock?.alive) return { dir: path, pid: lock.pid, ...(lock.port !== undefined && { port: lock.port }) };
+  }
+  return undefined;
 }
 
 async function take(path: string, mine: LockFacts): Promise<void> {

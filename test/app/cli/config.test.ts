@@ -143,9 +143,27 @@ test("a valid file, a missing one, the schema and the place", async () => {
   expect(none).toMatchObject({ code: 0, out: expect.stringContaining("all defaults") });
 });
 
-test("onboard --adopt allows channels on another program's state", async () => {
-  const env = { OPENCLAW_STATE_DIR: stateDir() };
+test("onboard --adopt leaves its mark in the state, and the config as another program wrote it", async () => {
+  const text = "// kept\n{ meta: { lastTouchedVersion: '2026.5.20' } }\n";
+  const dir = stateDir(text);
+  const env = { OPENCLAW_STATE_DIR: dir };
+  const adopted = async () => JSON.parse((await run(["gateway", "instance", "--json"], env)).out);
+  expect(await adopted()).toEqual({ id: null, stateDir: dir, adopted: false, original: null });
   expect((await run(["onboard", "--adopt"], env)).code).toBe(0);
-  expect((await run(["config", "get", "gateway.adopt"], env)).out).toBe("true\n");
+  expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toBe(text);
+  const { id } = await adopted();
+  expect(await adopted()).toMatchObject({ adopted: true });
+  expect((await run(["gateway", "instance", "--renew"], env)).out).toMatch(/Adopted +yes/);
+  expect(await adopted()).toMatchObject({ adopted: true, id: expect.not.stringMatching(id) });
   expect((await run(["onboard"], env)).code).toBe(2);
+});
+
+test("doctor --fix takes gateway.adopt out of the config and keeps that the directory is adopted", async () => {
+  const dir = stateDir("{ meta: {}, gateway: { port: 1, adopt: true } }\n");
+  const env = { OPENCLAW_STATE_DIR: dir };
+  const look = await run(["doctor", "--only", "app.adopted"], env);
+  expect(look.out).toContain("OpenClaw does not know the key");
+  const mended = await run(["doctor", "--only", "app.adopted", "--fix", "--yes"], env);
+  expect(mended.out).toContain("No other program keeps it.");
+  expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toBe("{ meta: {}, gateway: { port: 1 } }\n");
 });

@@ -98,6 +98,13 @@ test("a copy of a running gateway's directory starts, and its commands mean the 
 
   await copy.writeConfig({ ...config, gateway: { port: 0 } });
   const second = await copy.start();
+  const told = `is a copy of ${first.stateDir}, whose gateway runs (pid ${gateway.pid} on port ${gateway.port})`;
+  await second.logged(({ msg }) => String(msg).includes(told));
+  expect((await copy.run(["status"])).stdout).toContain(told);
+  expect((await copy.run(["doctor", "--only", "app.copy"])).stdout).toContain(told);
+  expect((await first.run(["status"])).stdout).not.toContain("is a copy of");
+  expect((await copy.run(["gateway", "instance", "--renew"])).stdout).not.toContain(first.stateDir);
+  expect((await copy.run(["status"])).stdout).not.toContain("is a copy of");
   await sayOnPage(second, KEPT, "said to the copy");
   await sayOnPage(gateway, KEPT, "said to the original again");
   expect(await second.kill()).toBe(0);

@@ -43,6 +43,16 @@ export function defineGateway(program: Command, act: Act): void {
       ),
     );
   gateway
+    .command("instance")
+    .description("the id of this state directory, which its copies share")
+    .option("--renew", "first give it another id: a copy that stays beside its original")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, options: { renew?: boolean; json?: boolean }) =>
+        (await import("../commands/gateway/gateway-instance.ts")).gatewayInstance(io, options),
+      ),
+    );
+  gateway
     .command("stop")
     .description("stop the gateway in order: runs may finish, nothing is lost")
     .action(act(async (io) => (await import("../commands/gateway/gateway-stop.ts")).gatewayStop(io)));

@@ -1,6 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { unlessMissing } from "../../../utils/missing.ts";
+import { readInstance } from "../../../store/lock/instance.ts";
+import { runningOriginal } from "../../../store/lock/lock.ts";
 import type { Live } from "../../live.ts";
 
 /**
@@ -9,7 +11,7 @@ import type { Live } from "../../live.ts";
  */
 export async function isForeign(live: Pick<Live, "config" | "loaded" | "paths">): Promise<string | undefined> {
   const { config, loaded, paths } = live;
-  if (config.gateway.adopt) return undefined;
+  if (config.gateway.adopt || (await readInstance(paths.stateDir))?.isAdopted === true) return undefined;
   const wasTouched = loaded.warnings.some(({ key }) => key === "meta" || key.startsWith("meta."));
   const hasAgents = await hasForeignAgents(join(paths.stateDir, "agents"));
   if (!wasTouched && !hasAgents) return undefined;
@@ -25,4 +27,18 @@ async function hasForeignAgents(dir: string): Promise<boolean> {
     if (files.some((name) => !/^\.?(auth-profiles\.json|renew-)/.test(name))) return true;
   }
   return false;
+}
+
+/** The warning that this directory is a copy of one whose gateway runs; undefined when none is seen on this machine. */
+export async function copyNote(stateDir: string): Promise<{ message: string; fix: string } | undefined> {
+  const original = await runningOriginal(stateDir);
+  if (!original) return undefined;
+  const { dir, pid, port } = original;
+  const at = port === undefined ? "" : ` on port ${port}`;
+  return {
+    message: `This state directory is a copy of ${dir}, whose gateway runs (pid ${pid}${at}).`,
+    fix:
+      "Two gateways with one bot take each other's messages, and both run the scheduled jobs: switch channels and jobs off in one, " +
+      "or stop it. If both are to stay, give this one an id of its own: openclaw gateway instance --renew",
+  };
 }

@@ -7,6 +7,7 @@ import { hasGateway } from "../../address.ts";
 import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { strangersText } from "../../../strangers-text.ts";
+import { copyNote } from "../../../gateway/parts/foreign.ts";
 import { readState, type State } from "../../state.ts";
 import { failingText } from "../../../runs/failing.ts";
 import { usageAnswers, type UsageStatus } from "../../../../types/answers/usage.ts";
@@ -36,7 +37,8 @@ export async function status(io: Io, flags: GatewayStatusFlags): Promise<number>
     writeJson(io, statusJson(state, look, more));
     return codeOf(look);
   }
-  io.out(pairs(io, [...gatewayRows(look), ...configRows(state, look)]));
+  const copied = await copyNote(state.paths.stateDir);
+  io.out(pairs(io, [...gatewayRows(look), ...configRows(state, look), ["Copy", copied?.message]]));
   if (more.usage) io.out(`\n${limitsText(io, more.usage)}`);
   if (more.channels) io.out(`\n${channelRows(io, more.channels)}`);
   if (more.sessions) io.out(`\n${sessionRows(io, more.sessions.sessions)}`);

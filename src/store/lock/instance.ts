@@ -1,0 +1,51 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { isFields } from "../../utils/fields.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import { makePrivateDir, writeAtomic } from "../disk.ts";
+import { lockFile } from "./lock-file.ts";
+
+/** Facts about one state directory that no other program reads: `state/instance.json`. */
+export interface Instance {
+  /** Random. A copy has the id of its original until it takes one of its own. */
+  readonly id: string;
+  /** Whether a person has said that channels may start although another program wrote the directory last. */
+  readonly isAdopted: boolean;
+}
+
+const fileIn = (stateDir: string): string => join(stateDir, "state", "instance.json");
+
+/** Undefined before the first start, and when the file is damaged. Rejects when it cannot be read. */
+export async function readInstance(stateDir: string): Promise<Instance | undefined> {
+  const text = await unlessMissing(readFile(fileIn(stateDir), "utf8"));
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!isFields(value) || typeof value["id"] !== "string" || value["id"] === "") return undefined;
+    return { id: value["id"], isAdopted: value["adopted"] === true };
+  } catch {
+    // A damaged file is made anew; channels then stay off in a directory of another program until a person adopts it again.
+    return undefined;
+  }
+}
+
+/** The facts with these changes; an id is made where there is none. Throws DISK_FULL or DISK_WRITE. */
+export async function changeInstance(stateDir: string, changes: Partial<Instance>): Promise<Instance> {
+  const path = fileIn(stateDir);
+  await makePrivateDir(dirname(path));
+  const release = await lockFile(path);
+  try {
+    const known = await readInstance(stateDir);
+    const { id, isAdopted } = { id: randomUUID(), isAdopted: false, ...known, ...changes };
+    await writeAtomic(path, `${JSON.stringify({ id, ...(isAdopted && { adopted: true }) })}\n`);
+    return { id, isAdopted };
+  } finally {
+    await release();
+  }
+}
+
+/** Gives the directory an id if it has none. */
+export async function ensureInstance(stateDir: string): Promise<void> {
+  if ((await readInstance(stateDir)) === undefined) await changeInstance(stateDir, {});
+}

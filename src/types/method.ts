@@ -27,6 +27,8 @@ export interface Method<Params = unknown, Result = unknown> {
   readonly result: z.ZodType;
   /** The answer waits for a run, a platform or a person: the client gets events meanwhile. Otherwise the answer comes first. */
   readonly mayWait?: true;
+  /** The answer names the run that the request begins. Its events are sent once the client has read the answer. */
+  readonly beginsRun?: true;
   /** Name of the parameter whose value makes a repeated call return the first one's answer. */
   readonly idempotencyKey?: string;
   run(params: Params, caller: Caller): Promise<Result | InStages<Result>>;

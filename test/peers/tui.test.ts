@@ -54,14 +54,12 @@ async function open(): Promise<Tui> {
 }
 
 /** `CALL:<tool> <arguments>` calls a tool once, and an answer to `HOLD` stops in its middle until the test lets it go on. */
-function replyTo({ said, tools, isAfterTool, model: asked }: ModelCall): ModelReply {
+function replyTo({ said, isAfterTool, model: asked }: ModelCall): ModelReply {
   const last = said.trim().split("\n").at(-1) ?? "";
   const [, tool, args] = /CALL:(\w+) (\{.*\})/.exec(last) ?? [];
   if (tool !== undefined && !isAfterTool) return { tool, args: JSON.parse(args ?? "{}") as Record<string, unknown> };
   if (last.includes("HOLD")) return { text: "The kettle is on, and now it boils.", until: held.promise };
-  // The client takes the end of a run that it gets together with the answer to its request for none.
-  const seen = tools.length === 0 ? undefined : tui.shows(/streaming/).catch(() => undefined);
-  return { text: `Answer of ${asked} to: ${last.slice(-60)}`, ...(seen && { until: seen }) };
+  return { text: `Answer of ${asked} to: ${last.slice(-60)}` };
 }
 
 async function freePort(): Promise<number> {
@@ -93,6 +91,19 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     await tui.shows(/Last run: fake\/fake-1/);
     await tui.say("two");
     expect(await tui.shows("Answer of fake-1 to: two")).not.toContain("failed");
+  });
+
+  test("is ready again after every command that is answered at once", async () => {
+    for (const [command, answer] of [
+      ["/whoami", /You: /],
+      ["/context", /Context/],
+      ["/queue nonsense", /nonsense/],
+      ["/whoami", /You: /],
+    ] as const) {
+      await tui.say(command);
+      await tui.shows(answer);
+      await tui.shows(/connected \| idle/);
+    }
   });
 
   test("sets the model, the thinking, and what is shown", async () => {

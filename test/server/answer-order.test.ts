@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { runId } from "../../src/types/ids.ts";
 import { defineMethod } from "../../src/types/method.ts";
@@ -119,6 +119,65 @@ test("a command that is done at once is answered before its chat events", async 
     frame["event"] === "chat" && JSON.stringify(frame["payload"]).includes(`"runId":"${id}"`);
   await client.until(isFinal);
   expect(client.frames.indexOf(sent)).toBeLessThan(client.frames.findIndex(isFinal));
+});
+
+describe("the events of a run that a request begins", () => {
+  /** It has read nothing until the test says so. */
+  let unread: RawClient;
+  const pings: Buffer[] = [];
+  beforeAll(async () => {
+    unread = new RawClient(gateway.url, {}, { autoPong: false });
+    unread.socket.on("ping", (data) => pings.push(data));
+    await unread.connect();
+  });
+  afterAll(() => unread.close());
+
+  const isEnd = (id: string) => (frame: Record<string, unknown>) =>
+    frame["event"] === "chat" &&
+    JSON.stringify(frame["payload"]).includes(`"runId":"${id}"`) &&
+    /"state":"final"/.test(JSON.stringify(frame));
+  const eventsOf = (id: string) =>
+    unread.frames.filter((frame) => frame["type"] === "event" && JSON.stringify(frame).includes(id));
+
+  const said = (id: string) => ({ key: "main", message: "hello", idempotencyKey: id });
+  const REQUESTS: Readonly<Record<string, (id: string) => object>> = {
+    "chat.send": (id) => ({ sessionKey: "main", message: "hello", idempotencyKey: id }),
+    "chat.send with a command": (id) => ({ sessionKey: "main", message: "/status", idempotencyKey: id }),
+    agent: (id) => ({ message: "hello", idempotencyKey: id }),
+    "sessions.create": (id) => ({ message: "hello", idempotencyKey: id }),
+    "sessions.send": said,
+    "sessions.steer": said,
+  };
+
+  test.each(Object.keys(REQUESTS))("%s: are sent once the client has read the answer", async (name) => {
+    const id = `unread-${name.replaceAll(/\W/g, "-")}`;
+    const answer = await unread.request(name.split(" ")[0] ?? "", REQUESTS[name]?.(id));
+    expect(answer).toMatchObject({ ok: true, payload: { runId: id } });
+    await other.until(isEnd(id));
+    // The answer to another request shows that everything sent until now has come.
+    await unread.request("health");
+    expect(eventsOf(id)).toEqual([]);
+    unread.socket.pong(pings.at(-1));
+    await unread.until(isEnd(id));
+  });
+
+  test("are sent after two seconds to a client that does not say what it has read", async () => {
+    const id = "never-read";
+    await unread.request("chat.send", { sessionKey: "main", message: "hello", idempotencyKey: id });
+    await other.until(isEnd(id));
+    expect(eventsOf(id)).toEqual([]);
+    await clock.pass(2000);
+    await unread.until(isEnd(id));
+  });
+
+  test("are nobody's burden when the client leaves before it has read the answer", async () => {
+    const leaves = new RawClient(gateway.url, {}, { autoPong: false });
+    await leaves.connect();
+    await leaves.request("chat.send", { sessionKey: "main", message: "hello", idempotencyKey: "leaves" });
+    leaves.close();
+    await other.until(isEnd("leaves"));
+    expect(await other.request("health")).toMatchObject({ ok: true });
+  });
 });
 
 const answersTo = (id: string) => client.frames.filter((frame) => frame["type"] === "res" && frame["id"] === id);

@@ -18,6 +18,10 @@ class ScriptedSocket implements FrameSocket {
     this.#onWire.push({ text, sent });
   }
 
+  ping() {
+    throw new Error("nothing asks whether this client has read");
+  }
+
   close(code: number, reason: string) {
     this.closed = { code, reason };
   }

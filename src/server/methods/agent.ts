@@ -43,6 +43,7 @@ export function agentRunMethods(ports: Ports): readonly Method[] {
     defineMethod({
       name: "agent",
       scope: "operator.write",
+      beginsRun: true,
       params: agentParams,
       result: agentAnswers.start,
       idempotencyKey: "idempotencyKey",

@@ -37,6 +37,7 @@ export function chatMethods(ports: ChatPorts, hub: Hub): readonly Method[] {
     defineMethod({
       name: "chat.send",
       scope: "operator.write",
+      beginsRun: true,
       params: sendParams,
       result: chatAnswers.send,
       run: (params, caller) => {
@@ -91,14 +92,9 @@ export async function sendChat(params: z.output<typeof sendParams>, ports: Ports
     idempotencyKey: params.idempotencyKey,
     ...defined({ thinking, model, timeoutMs, deliver }),
   });
+  if (sent.status !== "duplicate") return { runId: sent.runId, status: "started" };
   const isRunning = ports.chat.active(key).some((facts) => facts.runId === sent.runId);
-  const stream = ports.chat.stream(sent.runId);
-  if (sent.status !== "duplicate") {
-    // A command may have its answer already. A client that gets the end of a run together with "started" would wait for ever.
-    const isDone = !isRunning && stream !== undefined && (await isOver(stream));
-    return { runId: sent.runId, status: isDone ? "ok" : "started" };
-  }
-  const isDone = !isRunning && (await isOver(stream));
+  const isDone = !isRunning && (await isOver(ports.chat.stream(sent.runId)));
   return { runId: sent.runId, status: isDone ? "ok" : "in_flight" };
 }
 

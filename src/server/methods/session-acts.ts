@@ -64,6 +64,7 @@ const createMethod = (ports: Ports, hub: Hub): Method =>
   defineMethod({
     name: "sessions.create",
     scope: "operator.write",
+    beginsRun: true,
     params: createParams,
     idempotencyKey: "idempotencyKey",
     result: z.looseObject({
@@ -154,6 +155,7 @@ const writeMethods = (ports: Ports): readonly Method[] => [
   defineMethod({
     name: "sessions.send",
     scope: "operator.write",
+    beginsRun: true,
     params: sendParams,
     result: sent,
     run: async (params, caller) => {
@@ -164,6 +166,7 @@ const writeMethods = (ports: Ports): readonly Method[] => [
   defineMethod({
     name: "sessions.steer",
     scope: "operator.write",
+    beginsRun: true,
     params: sendParams,
     result: sent,
     run: async (params, caller) => {

@@ -41,6 +41,11 @@ export class Calls {
     return own === undefined || own.mayWait === true;
   }
 
+  /** Whether the client knows the events that follow by the answer. */
+  beginsRun(name: string): boolean {
+    return this.#methods.get(name)?.beginsRun === true;
+  }
+
   /** A contributor cannot replace a method of the gateway. */
   #find(name: string): Method | undefined {
     return this.#methods.get(name) ?? this.#added.methods.find((method) => method.name === name);

@@ -7,6 +7,8 @@ export interface FrameSocket {
   readonly bufferedAmount: number;
   /** Calls `sent` when the text has left this process or sending failed. */
   send(text: string, sent: () => void): void;
+  /** The other side sends the text back once it has read everything before it. */
+  ping(text: string): void;
   close(code: number, reason: string): void;
 }
 
@@ -33,6 +35,9 @@ export class ClientConnection {
   /** Requests whose answers go before the events. */
   #answering = 0;
   #isClosed = false;
+  /** What waits for the answer to a ping, oldest first. */
+  readonly #unread = new Map<string, () => void>();
+  #pings = 0;
   readonly #gone = new AbortController();
 
   constructor(id: string, socket: FrameSocket, since: number, limits: BufferLimits = LIMITS) {
@@ -49,6 +54,8 @@ export class ClientConnection {
 
   leave(): void {
     this.#gone.abort();
+    for (const call of this.#unread.values()) call();
+    this.#unread.clear();
   }
 
   answer(id: string, answer: FrameAnswer): void {
@@ -68,6 +75,27 @@ export class ClientConnection {
       this.#answering -= 1;
       this.#drain();
     };
+  }
+
+  /**
+   * Calls back when the client has read what was sent until now. Some clients take in everything that one read of the
+   * socket brings before they go on with a request: for them an event that comes with its answer comes too early.
+   */
+  whenRead(call: () => void): void {
+    if (this.#isClosed) return call();
+    this.#pings += 1;
+    this.#unread.set(String(this.#pings), call);
+    this.#socket.ping(String(this.#pings));
+  }
+
+  /** Takes the client's answer to a ping. */
+  pong(text: string): void {
+    if (!this.#unread.has(text)) return;
+    for (const [ping, call] of this.#unread) {
+      this.#unread.delete(ping);
+      call();
+      if (ping === text) return;
+    }
   }
 
   /** Sends the challenge, which has no `seq`, like every event before the handshake. */

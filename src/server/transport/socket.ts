@@ -11,7 +11,10 @@ import type { RemotePeer } from "../remote-peer.ts";
 import { background } from "../../utils/background.ts";
 
 const HANDSHAKE_MS = 10_000;
-/** Milliseconds for which events wait for the answer to a request: one that takes longer waits for somebody else. */
+/**
+ * Milliseconds for which events wait for the answer to a request, and for the client to read it: an answer that takes
+ * longer waits for somebody else.
+ */
 const MOST_HELD_MS = 2000;
 /** The first frame and the upgrade headers, which come over the same connection. */
 const MAX_FIRST_BYTES = MAX_FIRST_FRAME + 16_384;
@@ -65,6 +68,7 @@ export function serveSocket(socket: WebSocket, wire: Wire, services: SocketServi
       services.log,
     );
   });
+  socket.on("pong", (data) => connection.pong(data.toString("utf8")));
   // `close` follows every error and does the cleanup.
   socket.on("error", (error) =>
     services.log.debug("socket failed", { connection: connection.id, error: error.message }),
@@ -83,6 +87,9 @@ function textSocket(socket: WebSocket) {
       return socket.bufferedAmount;
     },
     send: (text: string, sent: () => void) => socket.send(text, sent),
+    ping: (text: string) => {
+      if (socket.readyState === socket.OPEN) socket.ping(text);
+    },
     close: (code: number, reason: string) => socket.close(code, reason),
   };
 }
@@ -176,9 +183,13 @@ async function answerRequest(
   const { calls, clock } = services;
   const letGo = calls.mayWait(frame.method) ? () => undefined : connection.answerFirst();
   const cancel = clock.after(MOST_HELD_MS, letGo);
-  for await (const answer of calls.answers(frame, caller, connection.gone)) {
-    connection.answer(frame.id, answer);
+  const go = () => {
     cancel();
     letGo();
+  };
+  for await (const answer of calls.answers(frame, caller, connection.gone)) {
+    connection.answer(frame.id, answer);
+    if (answer.ok && calls.beginsRun(frame.method)) connection.whenRead(go);
+    else go();
   }
 }

@@ -180,8 +180,9 @@ export class RawClient {
   readonly #feed = new Feed<Frame>();
   #next = 1;
 
-  constructor(url: string, headers: Record<string, string> = {}) {
-    this.socket = new WebSocket(url, { headers });
+  /** `autoPong: false`: the client does not say that it has read what was sent. */
+  constructor(url: string, headers: Record<string, string> = {}, { autoPong = true } = {}) {
+    this.socket = new WebSocket(url, { headers, autoPong });
     this.socket.on("message", (data) => this.#take(textOf(data)));
     this.closed = new Promise((resolve) => {
       this.socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() }));

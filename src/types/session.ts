@@ -583,6 +583,27 @@ export const shownMessage = z.looseObject({
 });
 export type ShownMessage = Answer<z.output<typeof shownMessage>>;
 
+/** What the tools of a message did, in the protocol's form. */
+const shownActivity = z.object({
+  messageId: z.string(),
+  items: z.array(
+    z.object({
+      itemId: z.string(),
+      toolCallId: z.string(),
+      name: z.string(),
+      kind: z.string(),
+      phase: z.literal("end"),
+      title: z.string(),
+      /** Missing when nobody knows how it ended. */
+      status: z.enum(["completed", "failed"]).optional(),
+      summary: z.string().optional(),
+      /** The call is a command. */
+      commandBearing: z.boolean(),
+    }),
+  ),
+});
+export type ShownActivity = Answer<z.output<typeof shownActivity>>;
+
 const key = keyField();
 /** The whole row of a session; another program may have added fields. */
 export const shownEntry = rowFields.extend({
@@ -643,6 +664,8 @@ export const sessionAnswers = {
     /** The row of `sessions.list`; `updatedAt` is null before the first message. */
     sessionInfo: listedSession.extend({ updatedAt: z.number().nullish() }).optional(),
     messages: z.array(shownMessage),
+    /** Of the messages with calls or results of tools. */
+    activity: z.array(shownActivity).optional(),
     hasMore: z.boolean().optional(),
     offset: count,
     nextOffset: count,

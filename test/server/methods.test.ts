@@ -223,6 +223,30 @@ test("chat.history shows messages and notices with stable ids and increasing num
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
 });
 
+test("chat.history and chat.startup say what the tools of the messages did", async () => {
+  const call = { type: "toolCall", id: "c1", name: "read", arguments: { path: "a.md" } } as const;
+  gateway.sessions.add("h3", [
+    { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },
+    { type: "message", message: { ...assistant(""), content: [call], stopReason: "toolUse" } },
+    {
+      type: "message",
+      message: { role: "toolResult", toolCallId: "c1", toolName: "read", content: [], isError: true, timestamp: 2 },
+    },
+    { type: "message", message: assistant("there is none") },
+  ]);
+  const item = { itemId: "tool:c1", toolCallId: "c1", title: "Read", status: "failed", phase: "end" };
+  for (const method of ["chat.history", "chat.startup"])
+    expect(await client.request(method, { sessionKey: "h3" })).toMatchObject({
+      payload: {
+        activity: [
+          { messageId: "entry1", items: [item] },
+          { messageId: "entry2", items: [item] },
+        ],
+      },
+    });
+  expect((await client.request("chat.history", { sessionKey: "h2" }))["payload"]).not.toHaveProperty("activity");
+});
+
 test("chat.history names the run that answers a message", async () => {
   gateway.sessions.add("h2", [
     { type: "message", message: { role: "user", content: "hi", timestamp: 1 } },

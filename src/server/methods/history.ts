@@ -17,6 +17,7 @@ import type { Hub } from "../transport/hub.ts";
 import { requireAgent } from "./patch.ts";
 import { showSession, showUnused } from "./session-row.ts";
 import { agentOf } from "../../sessions/keys.ts";
+import { activityOf } from "../../sessions/shown/activity.ts";
 import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
 import { noticeIn, type ShownNotice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
 import { defined } from "../../utils/defined.ts";
@@ -116,10 +117,12 @@ export async function chatHistory(params: HistoryParams, ports: HistoryPorts, hu
     };
   const { messages, hasMore, total } = await lastMessages(key, { ...params, inputs }, ports);
   const [run] = active;
+  const activity = activityOf(messages);
   return {
     ...common,
     sessionId: entry.sessionId,
     messages,
+    ...(activity.length > 0 && { activity }),
     hasMore,
     ...(hasMore && params.messageId === undefined && { nextOffset: (offset ?? 0) + messages.length }),
     sessionInfo: showSession({ key, entry }, active, ports),

@@ -1,3 +1,4 @@
+import { sessionKey } from "../../src/types/ids.ts";
 import { Browsers } from "../../src/browser/browsers.ts";
 import { browserTools } from "../../src/browser/tool.ts";
 import { daemonTools } from "./daemon-tools.ts";
@@ -33,6 +34,8 @@ export function builtInTools(browser: Config["browser"]): readonly BuiltInTool[]
     ...backendTools({ isAllowed: unused }, new Processes({ clock: systemClock, exited: () => undefined })),
     ...sessionTools({
       keepPlan: unused,
+      named: sessionKey,
+      shown: (key) => key,
       status: unused,
       chooseModel: unused,
       whyHidden: () => undefined,

@@ -10,6 +10,10 @@ export interface KnownAgent {
 
 /** Operations of agents on sessions. The program implements each. */
 export interface SessionActs {
+  /** The session that an agent names: by its key in any form, or by `main`. */
+  named(text: string): SessionKey;
+  /** A session's key as people and agents see it. */
+  shown(key: SessionKey): string;
   /** Replaces the plan of a session. Rejects when it cannot be kept. */
   keepPlan(key: SessionKey, plan: Plan): Promise<void>;
   /** A session's model, usage, cost and plan as text. Undefined when there is no such session. */

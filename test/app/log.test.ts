@@ -30,6 +30,25 @@ it("what the operator's patterns match is masked in messages, fields and errors,
   expect(JSON.parse(text)).toMatchObject({ msg: "[secret] wrote", to: { name: "[secret]", n: 3 }, error: "[secret]" });
 });
 
+it("a line names a conversation as people do, also through a log with fields of its own", () => {
+  const dir = mkdtempSync(join(tmpdir(), "log-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, "a.log");
+  const sessionName = (key: string) => `agent:main:${key}`;
+  const log = openLog({ file, level: "info", consoleLevel: "silent", consoleStyle: "json", sessionName });
+  log.info("one", { session: "telegram:default:1" });
+  log.with({ session: "telegram:default:2" }).info("two", { run: "r" });
+  log.flush();
+  const lines = readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line): unknown => JSON.parse(line));
+  expect(lines).toMatchObject([
+    { session: "agent:main:telegram:default:1" },
+    { session: "agent:main:telegram:default:2" },
+  ]);
+});
+
 it("a day's log has a size that it does not outgrow, and keeps its newest lines in order", () => {
   const dir = mkdtempSync(join(tmpdir(), "log-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));

@@ -1,3 +1,4 @@
+import { wireKey } from "../../src/sessions/keys.ts";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { sessionKey } from "../../src/types/ids.ts";
 import { type DispatchFixture, openDispatchFixture } from "../kit/dispatch.ts";
@@ -58,6 +59,6 @@ test("a command is for the first agent, one that concerns each conversation for 
   await vi.waitFor(async () => expect(await outcomes(boot)).toHaveLength(5), PATIENCE);
   await boot.tell("hello", "1", { options: { operator: true } });
   expect(await outcomes(boot)).toHaveLength(6);
-  const shown = () => fixture.platform.texts.filter((text) => text.includes(`Session: ${KEYS[0]}`));
+  const shown = () => fixture.platform.texts.filter((text) => text.includes(`Session: ${wireKey(KEYS[0])}`));
   await vi.waitFor(() => expect(shown()).toHaveLength(1), PATIENCE);
 });

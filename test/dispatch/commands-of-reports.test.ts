@@ -1,3 +1,4 @@
+import { wireKey } from "../../src/sessions/keys.ts";
 import { appendFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Secret } from "../../src/utils/secrets/secret.ts";
@@ -107,13 +108,13 @@ it("/export sends the whole conversation as Markdown, as JSON, or as its transcr
   await boot.ask("the second\nof two lines");
   const { name, text } = await fileOf("/export");
   expect(fixture.platform.texts.slice(-2)).toEqual([
-    expect.stringMatching(/^The conversation telegram:default:1, with \d+ bytes\.$/),
+    expect.stringMatching(/^The conversation agent:main:telegram:default:1, with \d+ bytes\.$/),
     "<media>",
   ]);
-  expect(name).toMatch(/^conversation-telegram-default-1-\d{4}-\d\d-\d\d\.md$/);
+  expect(name).toMatch(/^conversation-agent-main-telegram-default-1-\d{4}-\d\d-\d\d\.md$/);
   expect(text.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d/g, "<time>")).toBe(
     [
-      "# telegram:default:1",
+      "# agent:main:telegram:default:1",
       "Exported <time> (UTC).",
       "## User 1, <time>",
       "the first",
@@ -128,7 +129,7 @@ it("/export sends the whole conversation as Markdown, as JSON, or as its transcr
   const json = await fileOf("/export json");
   expect(json.name).toMatch(/\.json$/);
   expect(JSON.parse(json.text)).toMatchObject({
-    sessionKey: boot.keyOf("1"),
+    sessionKey: wireKey(boot.keyOf("1")),
     messages: [
       { by: "person", name: "User 1", text: "the first" },
       { by: "agent" },
@@ -160,7 +161,7 @@ it("/export says what to do where a file is too large for the chat, or the chat 
   await boot.ask("word ".repeat(1000));
   await boot.ask("/export");
   expect(told()).toMatch(/too large to be sent here: \d+ KiB, and at most 1000 bytes are possible\./);
-  expect(told()).toContain("openclaw sessions export telegram:default:1 --format markdown");
+  expect(told()).toContain("openclaw sessions export agent:main:telegram:default:1 --format markdown");
   fixture.limits = { ...LIMITS, media: 0 };
   await boot.ask("/export");
   expect(told()).toMatch(/^This chat takes no files\. .*openclaw sessions export/);
@@ -199,7 +200,9 @@ it("/export of a client names the file, in its answer and in its conversation", 
   const stream = boot.chat.stream(runId);
   const texts: string[] = [];
   for await (const event of stream?.watch() ?? []) if (event.type === "answer") texts.push(event.text);
-  expect(texts).toEqual([expect.stringMatching(/📎 conversation-telegram-default-1-.*\.md \(`media\/.*\.md`\)$/)]);
+  expect(texts).toEqual([
+    expect.stringMatching(/📎 conversation-agent-main-telegram-default-1-.*\.md \(`media\/.*\.md`\)$/),
+  ]);
   await boot.dispatch.replies.notes.settle();
   const { entries } = await boot.sessions.history(key, 1);
   expect(entries[0]).toMatchObject({ data: { said: "/export", media: [{ kind: "document", mime: "text/markdown" }] } });

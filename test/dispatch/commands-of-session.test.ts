@@ -1,3 +1,4 @@
+import { wireKey } from "../../src/sessions/keys.ts";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -58,7 +59,12 @@ it("/whoami says who the sender is, in which chat and session, and the name for 
     "Username: ann",
     "Chat: the group Friends (telegram:7)",
   ]);
-  expect(lines[4]).toMatch(/^Session: \S+$/);
+  expect(lines[4]).toBe("Session: agent:main:telegram:default:group:7");
+});
+
+it.each(["/status", "/whoami"])("%s shows the session's key as clients name it", async (command) => {
+  await boot.ask(command);
+  expect(told()?.split("\n")).toContain(`Session: ${wireKey(boot.keyOf("1"))}`);
 });
 
 const asked = () => JSON.stringify(fixture.model.calls.at(-1)?.messages);

@@ -70,12 +70,15 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** What the client says when a request failed. */
+const FAILED = /failed: /;
+
 const count = (text: string, part: string) => text.split(part).length - 1;
 
 // The steps follow each other in one client, as a person takes them.
 describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { timeout: 180_000 }, () => {
   test("connects to the operator's chat", async () => {
-    expect(await tui.shows("agent main | session main | fake-1")).not.toContain("failed");
+    expect(await tui.shows("agent main | session main | fake-1")).not.toMatch(FAILED);
   });
 
   test("sends a message, and shows the answer as it comes", async () => {
@@ -88,17 +91,17 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
 
   test("shows the answer of a command, and is ready for the next message", async () => {
     await tui.say("/status");
-    await tui.shows(/Last run: fake\/fake-1/);
+    expect(await tui.shows(/Last run: fake\/fake-1/)).toContain("Session: agent:main:main");
     await tui.say("two");
-    expect(await tui.shows("Answer of fake-1 to: two")).not.toContain("failed");
+    expect(await tui.shows("Answer of fake-1 to: two")).not.toMatch(FAILED);
   });
 
   test("is ready again after every command that is answered at once", async () => {
     for (const [command, answer] of [
-      ["/whoami", /You: /],
-      ["/context", /Context/],
-      ["/queue nonsense", /nonsense/],
-      ["/whoami", /You: /],
+      ["/whoami", "You are operator: an owner."],
+      ["/queue nonsense", "nonsense"],
+      ["/no-such-command", "no-such-command"],
+      ["/whoami", "You are operator: an owner."],
     ] as const) {
       await tui.say(command);
       await tui.shows(answer);
@@ -125,14 +128,17 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
   test("shows the tools of a run", async () => {
     await tui.say('CALL:read {"path":"AGENTS.md"}');
     await tui.shows("📖 Read");
-    expect(await tui.shows(/connected \| idle/)).not.toContain("failed");
+    expect(await tui.shows(/connected \| idle/)).not.toMatch(FAILED);
+    await tui.say('CALL:read {"path":"no-such-file.md"}');
+    await tui.shows(/Answer of fake-2 to: CALL:read .*no-such-file/);
+    await tui.shows(/connected \| idle/);
   });
 
   test("offers the models in a list", async () => {
     await tui.say("/models");
     await tui.shows(/→ fake\/fake-1/);
     tui.press("Escape");
-    expect(await tui.shows((screen) => !screen.includes("→ fake/fake-1"))).not.toContain("failed");
+    expect(await tui.shows((screen) => !screen.includes("→ fake/fake-1"))).not.toMatch(FAILED);
   });
 
   test("shows a command that waits for an approval, and takes the answer", async () => {
@@ -162,7 +168,7 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     await tui.shows(/connected \| aborted/);
     held.resolve();
     await tui.say("five");
-    expect(await tui.shows("Answer of fake-2 to: five")).not.toContain("failed");
+    expect(await tui.shows("Answer of fake-2 to: five")).not.toMatch(FAILED);
   });
 
   test("asks aside, and the conversation does not keep it", async () => {
@@ -209,6 +215,14 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     await late.leave();
   });
 
+  test("a new client shows how the tools of earlier runs ended", async () => {
+    const late = await open();
+    await late.say("/session main");
+    const screen = await late.shows("Answer of fake-2 to: nine");
+    expect(screen).toContain("Exec (failed)");
+    await late.leave();
+  });
+
   test("begins a new session, and finds the old one in the list", async () => {
     await tui.say("/new");
     await tui.shows(/new session: agent:main:tui-/);
@@ -219,7 +233,7 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     tui.press("Escape");
     await tui.shows((screen) => !screen.includes("Filter:"));
     await tui.say("/session main");
-    expect(await tui.shows("Answer of fake-2 to: nine")).not.toContain("failed");
+    expect(await tui.shows("Answer of fake-2 to: nine")).not.toMatch(FAILED);
   });
 
   test("changes to another agent", async () => {
@@ -230,12 +244,12 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     await tui.say("/agent review");
     await tui.shows("agent review | session main");
     await tui.say("eleven");
-    expect(await tui.shows("Answer of fake-1 to: eleven")).not.toContain("failed");
+    expect(await tui.shows("Answer of fake-1 to: eleven")).not.toMatch(FAILED);
   });
 
   test("lists the commands, and leaves", async () => {
     await tui.say("/help");
-    expect(await tui.shows("/btw <side question>")).not.toContain("failed");
+    expect(await tui.shows("/btw <side question>")).not.toMatch(FAILED);
     await tui.leave();
   });
 });

@@ -56,6 +56,8 @@ it("shows and changes sessions for owners; others see their own session alone, a
   const kit = sessionToolsKit();
   expect(textOf(await call(kit, "session_status", { sessionKey: "s2", model: "a/b" }))).toContain("Session: s2");
   expect(kit.models.get(sessionKey("s2"))).toBe("a/b");
+  const asClients = await call(kit, "session_status", { sessionKey: "agent:main:s2" });
+  expect(asClients).toMatchObject({ details: { status: "ok", sessionKey: "agent:main:s2" } });
   expect(textOf(await call(kit, "session_status", { model: "forbidden" }))).toContain("may not be used");
   expect(textOf(await call(kit, "session_status", { sessionKey: "none" }))).toContain("no session");
   const hidden = await call(kit, "session_status", { sessionKey: "s3", model: "a/b" });

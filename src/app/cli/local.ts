@@ -15,6 +15,7 @@ import { acquireStateLock } from "../../store/lock/lock.ts";
 import { applyEnv } from "../config/env-vars.ts";
 import { loadConfig } from "../config/load.ts";
 import { makeStateDirs, resolvePaths } from "../config/paths.ts";
+import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import { Live } from "../live.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { openPlugins } from "../plugins/open-plugins.ts";
@@ -118,7 +119,9 @@ async function withLocalCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
 
 async function inCore<T>(live: Live, work: (core: Core) => Promise<T>): Promise<T> {
   const { level, redactPatterns } = live.config.logging;
-  const log = openLog({ dir: live.paths.logs, level, consoleLevel: "silent", consoleStyle: "pretty", redactPatterns });
+  const { wire: sessionName } = keyNames(() => live.defaultAgent.id);
+  const to = { dir: live.paths.logs, consoleLevel: "silent", consoleStyle: "pretty" } as const;
+  const log = openLog({ ...to, level, redactPatterns, sessionName });
   const core = await openCore(live, log, ALONE);
   const plugins = await openPlugins({ live, core, log, requestHeartbeat: () => undefined });
   try {

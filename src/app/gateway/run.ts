@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { acquireStateLock, type StateLock } from "../../store/lock/lock.ts";
 import { stopDaemon } from "./lifecycle/stop.ts";
 import { makeStateDirs, resolvePaths, type StatePaths } from "../config/paths.ts";
+import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import { Live } from "../live.ts";
 import { ownerGap } from "../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../log/log.ts";
@@ -136,7 +137,8 @@ async function takeLock(paths: StatePaths, force: boolean): Promise<StateLock> {
 function logFor(live: Live, verbose: boolean): OpenLog {
   const { level, consoleLevel, consoleStyle, file, redactPatterns } = live.config.logging;
   const levels = verbose ? { level: "debug" as const, consoleLevel: "debug" as const } : { level, consoleLevel };
-  return openLog({ dir: live.paths.logs, file, consoleStyle, redactPatterns, ...levels });
+  const { wire: sessionName } = keyNames(() => live.defaultAgent.id);
+  return openLog({ dir: live.paths.logs, file, consoleStyle, redactPatterns, sessionName, ...levels });
 }
 
 function graceOf(wanted: string | undefined): number {

@@ -26,6 +26,8 @@ export interface LogOptions {
   readonly consoleStyle: "pretty" | "compact" | "json";
   /** Patterns of text to mask in addition to the secrets of this process, as `redactPattern` reads them. */
   readonly redactPatterns?: readonly string[];
+  /** The name of a conversation for people, by its key; the key itself when unset. */
+  readonly sessionName?: (key: string) => string;
 }
 
 export interface OpenLog extends Log {
@@ -164,13 +166,20 @@ class Root {
     this.#options = { ...this.#options, ...levels };
   }
 
-  write(verb: Verb, message: string, fields: Fields): void {
+  write(verb: Verb, message: string, given: Fields): void {
+    const fields = this.#withName(given);
     const rank = RANK[verb];
     const { level, consoleLevel } = this.#options;
     const isOnConsole = rank >= RANK[consoleLevel];
     if (rank >= RANK[level] || (isOnConsole && this.#asJson)) this.#makeSoon({ verb, message, fields, at: Date.now() });
     if (isOnConsole && !this.#asJson)
       process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), this.#redact));
+  }
+
+  #withName(fields: Fields): Fields {
+    const { session } = fields;
+    const { sessionName } = this.#options;
+    return typeof session === "string" && sessionName ? { ...fields, session: sessionName(session) } : fields;
   }
 
   #makeSoon(line: UnmadeLine): void {

@@ -8,6 +8,7 @@ import {
   type Command,
   type CommandAnswer,
   type CommandContext,
+  shownKey,
   type Commands,
 } from "./kit/command.ts";
 import { switchModel } from "./model.ts";
@@ -44,7 +45,7 @@ async function answerWhoAmI({ message, key, ports }: CommandContext): Promise<Co
     `You are ${codeSpan(name ?? id)}: ${ROLES[kind]}.`,
     ...(isOperator ? [] : [`Name in lists such as commands.ownerAllowFrom: ${id}`, ...handle]),
     `Chat: ${codeSpan(chatName(from))}${from.thread === undefined ? "" : `, thread ${from.thread}`}`,
-    `Session: ${key}`,
+    `Session: ${shownKey(key, ports)}`,
     `Agent: ${ports.settings().agentOf(key)}`,
   ];
   return { text: lines.join("\n") };

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { sessionKey } from "../../types/ids.ts";
 import { hasOwnerRights } from "../../types/run/principal.ts";
 import type { SessionActs } from "../../types/session-acts.ts";
 import type { Tool, ToolScene } from "../../types/run/tool.ts";
@@ -21,7 +20,7 @@ type Input = z.output<typeof input>;
  * Other turns see and change the sessions that the other tools on sessions reach.
  */
 export function sessionStatusTool(
-  acts: Pick<SessionActs, "status" | "chooseModel" | "whyHidden">,
+  acts: Pick<SessionActs, "status" | "chooseModel" | "whyHidden" | "named" | "shown">,
   scene: ToolScene,
 ): Tool {
   const { acting } = scene;
@@ -33,7 +32,7 @@ export function sessionStatusTool(
     input,
     hasSideEffects: true,
     async run({ sessionKey: named, model }, context) {
-      const key = named === undefined || named === "current" ? acting.sessionKey : sessionKey(named);
+      const key = named === undefined || named === "current" ? acting.sessionKey : acts.named(named);
       if (key !== acting.sessionKey && !isOwner)
         return errorResult("Only an owner's conversations can see other sessions.", { status: "forbidden" });
       const hidden = acts.whyHidden(key, askerOf(scene, context));
@@ -44,7 +43,11 @@ export function sessionStatusTool(
       if (refused !== undefined) return errorResult(refused, { status: "error" });
       const text = await acts.status(key, { isOwner });
       if (text === undefined) return errorResult("There is no session with this key.", { status: "not_found" });
-      return textResult(text, { status: "ok", sessionKey: key, ...(model !== undefined && { changedModel: true }) });
+      return textResult(text, {
+        status: "ok",
+        sessionKey: acts.shown(key),
+        ...(model !== undefined && { changedModel: true }),
+      });
     },
   });
 }

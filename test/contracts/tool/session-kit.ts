@@ -34,6 +34,8 @@ export function sessionToolsKit(mayStart: readonly string[] = []): SessionToolsK
   const models = new Map<SessionKey, string>();
   const known = ["s1", "s2", "s3"].map((key) => sessionKey(key));
   const acts: SessionActs = {
+    named: (text) => sessionKey(text.replace(/^agent:main:/, "")),
+    shown: (key) => `agent:main:${key}`,
     async keepPlan(key, plan) {
       plans.set(key, plan);
     },

@@ -1,3 +1,4 @@
+import { keyNames } from "../../../sessions/shown/wire-keys.ts";
 import type { DispatchPorts } from "../../../dispatch/ports.ts";
 import { cronTool } from "../../../tools/cron/cron.ts";
 import { gatewayTool } from "../../../tools/gateway/gateway.ts";
@@ -42,7 +43,10 @@ export const gatewayTools = (
 
 /** The acts of the session tools. They call `ports` when they are used, not before. */
 function sessionActs(live: Live, ports: () => DispatchPorts): SessionActs {
+  const { inner: named, wire: shown } = keyNames(() => live.defaultAgent.id);
   return {
+    named,
+    shown,
     async keepPlan(key, plan) {
       // A plan without steps counts as no plan.
       await ports().storage.sessions.patch(key, { plan: plan.steps.length === 0 ? undefined : plan });

@@ -1,3 +1,4 @@
+import { wireKey } from "../../../sessions/keys.ts";
 import type { Compacted } from "../../../harness/compaction/compact.ts";
 import type { RunId, SessionKey } from "../../../types/ids.ts";
 import type { InboundMessage } from "../../../types/chat/message.ts";
@@ -39,6 +40,10 @@ export interface CommandContext {
   /** Replaces the older part of the conversation by a summary that keeps the points that `args` name. */
   compact(session: Session): Promise<Compacted>;
 }
+
+/** A session's key as people see it and clients name it. */
+export const shownKey = (key: SessionKey, { settings }: Pick<CommandPorts, "settings">): string =>
+  wireKey(key, settings().defaultAgent);
 
 /** The origin of the calls that a command makes to models and services. */
 export const originIn = ({ ports, key }: CommandContext): CallOrigin => ({

@@ -1,7 +1,7 @@
 import type { ModelRef } from "../../../types/run/model.ts";
 import type { SessionEntry } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, shownKey } from "./command.ts";
 import { engineLines, lastRunLine } from "./last-run.ts";
 
 /** The agent, its model, its cost so far, and current problems. */
@@ -20,7 +20,7 @@ export async function statusText({
     `Agent: ${agent?.name ?? id}`,
     `Model: ${model.provider}/${model.id}`,
     `Thinking: ${thinkingOf(entry, agent)}`,
-    `Session: ${key}`,
+    `Session: ${shownKey(key, ports)}`,
     `Tokens: ${usedTokensText(entry)}`,
     ...(last ? [lastRunLine(last, isOwner), ...engineLines(last, isOwner)] : []),
     ...ports.prompts.statusLines(),

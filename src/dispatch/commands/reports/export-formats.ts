@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { timestamp } from "../../../prompt/timestamp.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import { Secret } from "../../../utils/secrets/secret.ts";
-import type { CommandPorts } from "../kit/command.ts";
+import { type CommandPorts, shownKey } from "../kit/command.ts";
 import { conversationLines, type ConversationLine } from "./conversation.ts";
 
 interface Source {
@@ -68,7 +68,7 @@ async function markdownOf(source: Source): Promise<string> {
     if (by === "tool") return `- 🛠️ ${name ?? "tool"}${text === "" ? "" : `: ${text}`}`;
     return `## ${by === "agent" ? (agent?.name ?? id) : (name ?? "Person")}, ${timeOf(at)}\n\n${text}`;
   });
-  const title = `# ${ports.storage.sessions.peek(key)?.label ?? key}\n\nExported ${timeOf(ports.clock.now())} (${zone}).`;
+  const title = `# ${ports.storage.sessions.peek(key)?.label ?? shownKey(key, ports)}\n\nExported ${timeOf(ports.clock.now())} (${zone}).`;
   return `${[title, ...parts].join("\n\n")}\n`;
 }
 
@@ -80,7 +80,7 @@ async function jsonOf(source: Source): Promise<string> {
     ...line,
   }));
   const exportedAt = new Date(ports.clock.now()).toISOString();
-  return `${JSON.stringify({ sessionKey: key, sessionId, label, exportedAt, messages }, undefined, 2)}\n`;
+  return `${JSON.stringify({ sessionKey: shownKey(key, ports), sessionId, label, exportedAt, messages }, undefined, 2)}\n`;
 }
 
 /** The lines of the transcript, with secrets masked. A torn last line is left out. */

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { isForClient } from "../../chats.ts";
-import type { CommandAnswer, CommandContext } from "../kit/command.ts";
+import { type CommandAnswer, type CommandContext, shownKey } from "../kit/command.ts";
 import { MOST_BYTES, mostFileBytes, fileSizeText, storeFile } from "./chat-file.ts";
 import { FORMATS, formatOf, type ExportFormat } from "./export-formats.ts";
 
@@ -41,16 +41,16 @@ async function exportAs(format: ExportFormat, context: CommandContext): Promise<
 const tooLarge = (size: number, most: number, context: CommandContext): string =>
   `The conversation is too large to be sent here: ${fileSizeText(size)}, and at most ${fileSizeText(most)} are possible. ${byCommand(context)}`;
 
-const byCommand = ({ key }: CommandContext): string =>
-  `On the gateway's machine, ${codeSpan(`openclaw sessions export ${key} --format markdown --output <file>`)} writes it.`;
+const byCommand = ({ key, ports }: CommandContext): string =>
+  `On the gateway's machine, ${codeSpan(`openclaw sessions export ${shownKey(key, ports)} --format markdown --output <file>`)} writes it.`;
 
 function titleOf({ key, ports }: CommandContext): string {
-  return codeSpan(ports.storage.sessions.peek(key)?.label ?? key);
+  return codeSpan(ports.storage.sessions.peek(key)?.label ?? shownKey(key, ports));
 }
 
 /** The name of the file, `conversation-<label or key>-<day>.md`, without characters that file names cannot have. */
 function fileName({ key, ports }: CommandContext, { ending }: ExportFormat): string {
-  const label = ports.storage.sessions.peek(key)?.label ?? key;
+  const label = ports.storage.sessions.peek(key)?.label ?? shownKey(key, ports);
   const words = label.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const name = Array.from(words.join("-")).slice(0, MOST_IN_NAME).join("");
   const day = new Date(ports.clock.now()).toISOString().slice(0, 10);

@@ -3,7 +3,7 @@ import type { SessionKey } from "../../../types/ids.ts";
 import type { SessionRow } from "../../../types/session.ts";
 import { codeSpan } from "../../../utils/text/code-span.ts";
 import { plainMarkdown } from "../../../utils/text/plain-markdown.ts";
-import type { CommandAnswer, CommandContext } from "../kit/command.ts";
+import { type CommandAnswer, type CommandContext, shownKey } from "../kit/command.ts";
 import { lastRunLine } from "../kit/last-run.ts";
 import { usedTokensText } from "../kit/status.ts";
 import { conversationLines, type ConversationLine } from "./conversation.ts";
@@ -112,7 +112,7 @@ async function infoText(child: Child, context: CommandContext): Promise<string> 
   const last = await context.ports.storage.journal.runs.last(child.key);
   return [
     lineOf(child, context),
-    `Session: ${child.key}`,
+    `Session: ${shownKey(child.key, context.ports)}`,
     `Tokens: ${usedTokensText(child.entry)}`,
     ...(last ? [lastRunLine(last, context.isOwner)] : []),
   ].join("\n");

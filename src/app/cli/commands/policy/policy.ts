@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { wireKey } from "../../../../sessions/keys.ts";
 import { SandboxMachine } from "../../../../tools/sandbox/machine.ts";
 import type { StageAnswer } from "../../../../types/tool-policy.ts";
 import { Live } from "../../../live.ts";
@@ -20,10 +21,11 @@ export async function policyExplain(io: Io, tool: string | undefined, flags: Pol
   const live = new Live(paths, io.env["HOME"] ?? homedir(), await loadConfig(load), io.contributions);
   const machine = new SandboxMachine({ env: io.env, dir: paths.stateSub, contributions: io.contributions });
   const explanation = await explainPolicy(live, machine, { ...flags, tool });
+  const session = wireKey(explanation.of.sessionKey, live.defaultAgent.id);
   if (flags.json === true) {
     const { of, verdicts } = explanation;
-    const { agent, sessionKey, confined, leftOut } = of;
-    writeJson(io, { agent: agent.id, session: sessionKey, sandboxed: confined.files, verdicts, leftOut });
+    const { agent, confined, leftOut } = of;
+    writeJson(io, { agent: agent.id, session, sandboxed: confined.files, verdicts, leftOut });
     return 0;
   }
   const { verdicts } = explanation;
@@ -32,13 +34,13 @@ export async function policyExplain(io: Io, tool: string | undefined, flags: Pol
     tool !== undefined && only
       ? oneText(io, only, explanation)
       : table(io, ["TOOL", "ALLOWED", "BECAUSE"], verdicts.map(shortLine));
-  io.out(`${text}${notesOf(explanation)}`);
+  io.out(`${text}${notesOf(explanation, session)}`);
   return 0;
 }
 
-function notesOf({ of: { confined, leftOut, sessionKey }, isWithoutModel }: PolicyExplanation): string {
+function notesOf({ of: { confined, leftOut }, isWithoutModel }: PolicyExplanation, session: string): string {
   const notes = [
-    ...(confined.files ? [`The tools of ${sessionKey} are confined to a sandbox.`] : []),
+    ...(confined.files ? [`The tools of ${session} are confined to a sandbox.`] : []),
     ...(isWithoutModel
       ? ["Rules about models (byProvider) are left out; add --model provider/model to see them."]
       : []),

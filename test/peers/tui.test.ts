@@ -105,7 +105,7 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     ] as const) {
       await tui.say(command);
       await tui.shows(answer);
-      await tui.shows(/connected \| idle/);
+      expect(await tui.shows(/connected \| idle/)).not.toMatch(FAILED);
     }
   });
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { agentId, runId, sessionKey } from "../../src/types/ids.ts";
 import { defineMethod, MethodError } from "../../src/types/method.ts";
 import { CONTINUE } from "../../src/types/run/turns.ts";
-import { RawClient, startTestServer, type TestServer } from "../kit/server/server.ts";
+import { connectParams, RawClient, startTestServer, type TestServer } from "../kit/server/server.ts";
 import { assistant, ends, facts, says, USAGE } from "../kit/server/scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 
@@ -585,13 +585,13 @@ test("an answer that a question does not offer is refused with those that it off
 });
 
 test.each([
-  [undefined, { reason: "unknown" }],
-  [{ how: "timeout" }, { reason: "expired" }],
-  [{ how: "restart" }, { reason: "gateway-restart" }],
-  [{ how: "abort" }, { reason: "run-aborted" }],
+  [undefined, { reason: "APPROVAL_NOT_FOUND", ended: "unknown" }],
+  [{ how: "timeout" }, { reason: "APPROVAL_NOT_FOUND", ended: "expired" }],
+  [{ how: "restart" }, { reason: "APPROVAL_NOT_FOUND", ended: "gateway-restart" }],
+  [{ how: "abort" }, { reason: "APPROVAL_NOT_FOUND", ended: "run-aborted" }],
   [
     { how: "deny", by: "telegram:42" },
-    { reason: "resolved", decision: "deny", resolvedBy: "telegram:42" },
+    { reason: "APPROVAL_ALREADY_RESOLVED", ended: "resolved", decision: "deny", resolvedBy: "telegram:42" },
   ],
 ] as const)("a late decision about a question that ended with %j is answered with the reason", async (end, details) => {
   gateway.chat.ended.clear();
@@ -600,6 +600,24 @@ test.each([
   expect(answer).toMatchObject({
     error: { code: "INVALID_REQUEST", details: { code: "APPROVAL_NOT_FOUND", ...details } },
   });
+});
+
+test("the decision that a question has got already is done", async () => {
+  gateway.chat.ended.set("late", { how: "allow-once" });
+  const answer = await client.request("exec.approval.resolve", { id: "late", decision: "allow-once" });
+  expect(answer).toMatchObject({ payload: { ok: true, id: "late", decision: "allow-once" } });
+});
+
+test("a question of a command is not answered as a plugin's, except by a client that shows commands as such", async () => {
+  const [first] = gateway.chat.waiting;
+  gateway.chat.waiting.push({ ...first!, id: "ask-exec" });
+  const decide = (of: RawClient) => of.request("plugin.approval.resolve", { id: "ask-exec", decision: "deny" });
+  expect(await decide(client)).toMatchObject({ error: { details: { reason: "APPROVAL_NOT_FOUND" } } });
+  const tui = new RawClient(gateway.url);
+  await tui.connect({ client: { ...connectParams().client, id: "openclaw-tui" } });
+  expect(await decide(tui)).toMatchObject({ payload: { ok: true } });
+  tui.close();
+  gateway.chat.waiting.pop();
 });
 
 test("pairing requests are listed and approved by their code", async () => {

@@ -81,10 +81,16 @@ function questionMethods(kind: ApprovalKind, approvals: Approvals): readonly Met
       scope: SCOPE,
       params: z.looseObject({ id: z.string().min(1), decision: z.enum(PERSONS_ANSWERS) }),
       result: approvalAnswers.resolve,
-      run: async ({ id, decision }) => {
+      run: async ({ id, decision }, { client }) => {
+        const asked = approvals.list().find((one) => one.id === id);
+        if (asked && !isListed(asked) && !showsOnlyPlugins(client.id)) throw tooLate(undefined);
         if (approvals.resolve(id, decision)) return { ok: true, id, decision };
         const offered = approvals.offered(id);
-        throw offered ? notOffered(decision, offered) : tooLate(await approvals.endOf(id));
+        if (offered) throw notOffered(decision, offered);
+        const end = await approvals.endOf(id);
+        // Another client may have decided the same at the same time.
+        if (end?.how === decision) return { ok: true, id, decision };
+        throw tooLate(end);
       },
     }),
     defineMethod({
@@ -227,11 +233,11 @@ interface Asking<Params> {
   read(params: Params): Words;
 }
 
-/** The method with which a client asks people something. */
 /** Most characters of a question that a client asks, as JSON, and most questions that wait. */
 const MOST_CHARS = 64 * 1024;
 const MOST_WAITING = 200;
 
+/** The method with which a client asks people something. */
 function askMethod<Params extends z.output<typeof askParams>>(
   { name, params: schema, read }: Asking<Params>,
   { chat: { approvals }, catalog, clock }: Ports,
@@ -251,6 +257,7 @@ function askMethod<Params extends z.output<typeof askParams>>(
         throw new MethodError("UNAVAILABLE", `${MOST_WAITING} questions wait for an answer already`, {
           retryAfterMs: 5000,
         });
+      if (id && (await approvals.endOf(id)) !== undefined) throw idTaken();
       const asked = approvals.askFor({
         ...read(params),
         ...(id && { id }),
@@ -259,7 +266,7 @@ function askMethod<Params extends z.output<typeof askParams>>(
         ...(run && { runId: runId(run) }),
         ...(timeoutMs && { timeoutMs }),
       });
-      if (!asked) throw new MethodError("CONFLICT", "there is a question with this id, or the gateway stops");
+      if (!asked) throw idTaken();
       const { approval } = asked;
       hub.publish(approvalRequested(approval));
       const outcome = async () => {
@@ -294,13 +301,20 @@ const notOffered = (decision: string, allowedDecisions: readonly string[]): Meth
     details: { code: "APPROVAL_DECISION_NOT_ALLOWED", allowedDecisions },
   });
 
-/** Why an answer is not taken: the same code for each `reason`, because the field's clients know only that one. */
+const idTaken = (): MethodError =>
+  new MethodError("CONFLICT", "there is or was a question with this id, or the gateway stops", {
+    details: { reason: "APPROVAL_ID_IN_USE" },
+  });
+
+/** Why an answer is not taken. The field's clients know one `code`, and these two values of `reason`. */
 function tooLate(end: QuestionEnd | undefined): MethodError {
   const code = "APPROVAL_NOT_FOUND";
   if (end === undefined)
-    return new MethodError("NOT_FOUND", "unknown approval id", { details: { code, reason: "unknown" } });
+    return new MethodError("NOT_FOUND", "unknown approval id", { details: { code, reason: code, ended: "unknown" } });
   const { how, by } = end;
-  const details = { code, reason: LATE[how], decision: how, ...(by !== undefined && { resolvedBy: by }) };
+  const ended = LATE[how];
+  const reason = ended === "resolved" ? "APPROVAL_ALREADY_RESOLVED" : code;
+  const details = { code, reason, ended, decision: how, ...(by !== undefined && { resolvedBy: by }) };
   return new MethodError("NOT_FOUND", `this approval waits no more: ${endText(end)}`, { details });
 }
 

@@ -117,12 +117,10 @@ export async function chatHistory(params: HistoryParams, ports: HistoryPorts, hu
     };
   const { messages, hasMore, total } = await lastMessages(key, { ...params, inputs }, ports);
   const [run] = active;
-  const activity = activityOf(messages);
   return {
     ...common,
     sessionId: entry.sessionId,
-    messages,
-    ...(activity.length > 0 && { activity }),
+    ...withActivity(messages),
     hasMore,
     ...(hasMore && params.messageId === undefined && { nextOffset: (offset ?? 0) + messages.length }),
     sessionInfo: showSession({ key, entry }, active, ports),
@@ -134,6 +132,11 @@ export async function chatHistory(params: HistoryParams, ports: HistoryPorts, hu
       verboseLevel: entry.verboseLevel,
     }),
   };
+}
+
+function withActivity(messages: readonly ShownMessage[]) {
+  const activity = activityOf(messages);
+  return { messages, ...(activity.length > 0 && { activity }) };
 }
 
 /** Entries before a written one that are read, because its run is named by its turn. */

@@ -5,6 +5,7 @@ import type { SessionKey } from "../../types/ids.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { background } from "../../utils/background.ts";
+import { own } from "../../utils/own.ts";
 import { within } from "../../utils/within.ts";
 import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
@@ -35,6 +36,7 @@ const question = z.looseObject({
 });
 const answers = z.looseObject({ answers: z.record(z.string(), z.array(z.string())) });
 type Answers = z.output<typeof answers>;
+type Question = z.output<typeof question>;
 
 const outcome = z.looseObject({ status: z.string(), answers: answers.optional() });
 const record = z.looseObject({
@@ -51,7 +53,7 @@ const record = z.looseObject({
 
 interface Waiting {
   readonly id: string;
-  readonly questions: readonly z.output<typeof question>[];
+  readonly questions: readonly Question[];
   readonly agentId: string;
   readonly sessionKey?: SessionKey;
   readonly runId?: string;
@@ -131,13 +133,18 @@ function requestMethod(questions: Questions, { catalog, clock }: Ports, hub: Hub
     async run({ id = randomUUID(), timeoutMs = WAIT_MS, sessionKey: key, agentId, runId, questions: asked }) {
       if (JSON.stringify(asked).length > MOST_CHARS)
         throw new MethodError("INVALID_REQUEST", `the questions have more than ${MOST_CHARS} characters`);
+      const fault = faultIn(asked);
+      if (fault !== undefined) throw new MethodError("INVALID_REQUEST", fault);
       const createdAtMs = clock.now();
       const expiresAtMs = createdAtMs + Math.min(timeoutMs, MOST_WAIT_MS);
       const agent = agentId ?? (key === undefined ? catalog.defaultAgent : agentOf(key, catalog.defaultAgent));
       const about = { agentId: agent, ...(key && { sessionKey: key }), ...(runId !== undefined && { runId }) };
       const waiting = { id, questions: asked, ...about, createdAtMs, expiresAtMs };
       const ended = questions.ask(waiting);
-      if (!ended) throw new MethodError("CONFLICT", "there is a question with this id, or too many wait");
+      if (!ended)
+        throw new MethodError("CONFLICT", "there is or was a question with this id, or too many wait", {
+          details: { reason: "QUESTION_ID_IN_USE" },
+        });
       publish("question.requested", { ...waiting, status: "pending" });
       const told = ended.then((end) => publish("question.resolved", { id, ...end }));
       background("the end of a client's question", told);
@@ -168,9 +175,11 @@ function answerMethods(questions: Questions, { clock }: Pick<Ports, "clock">): r
       async run({ id, answers: given, cancel }) {
         if ((given === undefined) === (cancel === undefined))
           throw new MethodError("INVALID_REQUEST", "either `answers` or `cancel` is required");
-        known(questions.find(id), id);
-        const end: End = given ? { status: "answered", answers: given } : { status: "cancelled" };
-        if (questions.end(id, end)) return end;
+        const asked = known(questions.find(id), id);
+        const isOpen = asked.status === "pending";
+        const end: End =
+          given && isOpen ? { status: "answered", answers: fitting(given, asked.questions) } : { status: "cancelled" };
+        if (isOpen && questions.end(id, end)) return end;
         throw new MethodError("INVALID_REQUEST", "this question has its answer, or waits no more", {
           details: { code: "QUESTION_ALREADY_TERMINAL", reason: "QUESTION_ALREADY_TERMINAL" },
         });
@@ -197,6 +206,47 @@ function readMethods(questions: Questions): readonly Method[] {
     }),
   ];
 }
+
+/** Why questions cannot be asked as they are; undefined when they can. */
+function faultIn(questions: readonly Question[]): string | undefined {
+  const ids = questions.map(({ questionId }) => questionId);
+  const repeated = ids.find((id, at) => ids.indexOf(id) !== at);
+  if (repeated !== undefined) return `two questions have the id ${repeated}`;
+  for (const { questionId: id, options } of questions) {
+    const labels = options.map(({ label }) => label);
+    if (labels.length === 1) return `the question ${id} has one option: it needs none, or two to four`;
+    if (new Set(labels).size < labels.length) return `two options of the question ${id} have the same label`;
+  }
+  return undefined;
+}
+
+/** The answers without blanks at their ends. Throws `MethodError` when they are none to these questions. */
+function fitting({ answers: given }: Answers, questions: readonly Question[]): Answers {
+  const ids = new Set(questions.map(({ questionId }) => questionId));
+  const other = Object.keys(given).find((id) => !ids.has(id));
+  if (other !== undefined) throw unfit(`there is no question ${other} in this request`);
+  const taken = questions.map((one) => {
+    const said = (own(given, one.questionId) ?? []).map((answer) => answer.trim());
+    const fault = misfit(said, one);
+    if (fault !== undefined) throw unfit(`the question ${one.questionId} ${fault}`);
+    return [one.questionId, said] as const;
+  });
+  return { answers: Object.fromEntries(taken) };
+}
+
+function misfit(said: readonly string[], { options, multiSelect, isOther }: Question): string | undefined {
+  if (said.length === 0) return "needs an answer";
+  if (said.includes("")) return "has an empty answer";
+  if (said.length > 1 && multiSelect !== true) return "takes one answer";
+  const isFree = options.length === 0 || isOther === true;
+  const labels = new Set(options.map(({ label }) => label.trim()));
+  return isFree || said.every((answer) => labels.has(answer)) ? undefined : "does not offer this answer";
+}
+
+const unfit = (why: string): MethodError =>
+  new MethodError("INVALID_REQUEST", why, {
+    details: { code: "QUESTION_INVALID_ANSWER", reason: "QUESTION_INVALID_ANSWER" },
+  });
 
 const requestParams = z.looseObject({
   id: z.string().min(1).max(128).optional(),

@@ -60,7 +60,8 @@ test("a client's question about a command is asked, looked up, answered and kept
   const source = { sessionKey: "agent:main:main", agentId: "main" };
   expect(history).toMatchObject({ items: [{ id, status: "allowed", decision: "allow-once", source }] });
   const again = await client.request("exec.approval.resolve", { id, decision: "deny" });
-  expect(again).toMatchObject({ ok: false, error: { details: { code: "APPROVAL_NOT_FOUND" } } });
+  expect(again).toMatchObject({ ok: false, error: { details: { reason: "APPROVAL_ALREADY_RESOLVED" } } });
+  expect(await ask("exec.approval.resolve", { id, decision: "allow-once" })).toMatchObject({ ok: true });
 });
 
 test("a client that wants one answer gets the decision", async () => {
@@ -81,6 +82,14 @@ test("an id that is taken is refused, and a time that is over gives no decision"
     error: { code: "INVALID_REQUEST", details: { kind: "CONFLICT" } },
   });
   await ask("exec.approval.resolve", { id: "taken", decision: "deny" });
+  for (const id of ["taken", "soon-over"])
+    for (const method of ["exec.approval.request", "plugin.approval.request"])
+      expect(
+        await client.request(method, { ...command, title: "May I?", description: "a question", id }),
+      ).toMatchObject({
+        ok: false,
+        error: { code: "INVALID_REQUEST", details: { reason: "APPROVAL_ID_IN_USE" } },
+      });
 });
 
 test("the question of a plugin has a list and events of its own, and shapes of its own in the history", async () => {
@@ -169,6 +178,64 @@ test("a client asks people a question, and the answer reaches whoever waits for 
   expect(await client.request("question.get", { id: "nothing" })).toMatchObject({
     error: { details: { reason: "QUESTION_NOT_FOUND" } },
   });
+});
+
+const OPTIONS = [{ label: "green" }, { label: "black" }];
+const ANSWERS: readonly [string, object, Readonly<Record<string, readonly string[]>>, "taken" | "refused"][] = [
+  ["an option", {}, { q1: ["green"] }, "taken"],
+  ["an option with blanks around", {}, { q1: [" green "] }, "taken"],
+  ["no option", {}, { q1: ["white"] }, "refused"],
+  ["another spelling", {}, { q1: ["Green"] }, "refused"],
+  ["two where one is asked for", {}, { q1: ["green", "black"] }, "refused"],
+  ["an empty list", {}, { q1: [] }, "refused"],
+  ["nothing", {}, {}, "refused"],
+  ["an answer to another question", {}, { q1: ["green"], q2: ["black"] }, "refused"],
+  ["several where several are asked for", { multiSelect: true }, { q1: ["black", "green"] }, "taken"],
+  ["several, one of them no option", { multiSelect: true }, { q1: ["black", "white"] }, "refused"],
+  ["own words where they are asked for", { isOther: true }, { q1: ["white"] }, "taken"],
+  ["two of own words", { isOther: true }, { q1: ["white", "red"] }, "refused"],
+  ["blanks", { isOther: true }, { q1: ["  "] }, "refused"],
+  ["options and own words", { isOther: true, multiSelect: true }, { q1: ["green", "white"] }, "taken"],
+  ["own words to an open question", { options: [] }, { q1: ["whatever"] }, "taken"],
+  ["blanks to an open question", { options: [] }, { q1: [" "] }, "refused"],
+];
+
+test.each(ANSWERS)("an answer is held against its question: %s", async (about, more, answers, fate) => {
+  const id = `held-${about}`;
+  await ask("question.request", { id, questions: [{ ...question, options: OPTIONS, ...more }] });
+  const answer = await client.request("question.resolve", { id, answers: { answers } });
+  if (fate === "taken") {
+    const trimmed = Object.fromEntries(
+      Object.entries(answers).map(([of, said]) => [of, said.map((one) => one.trim())]),
+    );
+    expect(payloadOf(answer)).toEqual({ status: "answered", answers: { answers: trimmed } });
+    return;
+  }
+  expect(answer).toMatchObject({
+    error: { code: "INVALID_REQUEST", details: { reason: "QUESTION_INVALID_ANSWER" } },
+  });
+  expect(await ask("question.get", { id })).toMatchObject({ question: { status: "pending" } });
+  await ask("question.resolve", { id, cancel: true });
+});
+
+test("each question of a request needs its answer, and questions that nobody can tell apart are refused", async () => {
+  const both = [question, { ...question, questionId: "q2" }];
+  await ask("question.request", { id: "two", questions: both });
+  const resolve = (answers: object) => client.request("question.resolve", { id: "two", answers: { answers } });
+  expect(await resolve({ q1: ["green"] })).toMatchObject({ error: { details: { reason: "QUESTION_INVALID_ANSWER" } } });
+  expect(await resolve({ q1: ["green"], q2: ["black"] })).toMatchObject({ payload: { status: "answered" } });
+  expect(await client.request("question.request", { id: "two", questions: [question] })).toMatchObject({
+    error: { code: "INVALID_REQUEST", details: { reason: "QUESTION_ID_IN_USE" } },
+  });
+  const [first] = OPTIONS;
+  for (const questions of [
+    [question, question],
+    [{ ...question, options: [first, first] }],
+    [{ ...question, options: [first] }],
+  ])
+    expect(await client.request("question.request", { questions })).toMatchObject({
+      error: { code: "INVALID_REQUEST" },
+    });
 });
 
 test("a question that nobody answers expires, and one about a secret is refused", async () => {

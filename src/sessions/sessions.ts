@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { dirname, relative } from "node:path";
-import { makePrivateDir } from "../store/disk.ts";
+import { dirname, join, relative } from "node:path";
+import { makePrivateDir, writeAtomic } from "../store/disk.ts";
 import { type EarlierPlaces, readPlaces } from "../store/places.ts";
 import { type Clock, systemClock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Log } from "../types/log.ts";
 import type {
   ChatFilter,
+  ForkAsk,
   RemovedSession,
   Session,
   SessionEntry,
@@ -27,8 +28,9 @@ import { readHeader } from "./transcript/prepare.ts";
 import { RowStore } from "./rows/row-store.ts";
 import { entryHere } from "./transcript/here.ts";
 import { isInside } from "../utils/real-path.ts";
-import { fileOf, patchRow, renewRow } from "./rows/row.ts";
-import { Transcript } from "./transcript/transcript.ts";
+import { fileOf, forkRow, patchRow, renewRow } from "./rows/row.ts";
+import { transcriptHeader, Transcript } from "./transcript/transcript.ts";
+import { readBranches, Tree } from "./transcript/tree.ts";
 
 /**
  * Limits of the memory for conversations that nobody uses at the moment. 64 windows of 200,000 tokens would be more
@@ -67,6 +69,8 @@ interface OpenOptions extends SessionsOptions {
   readonly clock: Clock;
   readonly earlier: EarlierPlaces;
 }
+
+type NewRow = SessionEntry & { readonly sessionFile: string };
 
 class SessionFiles implements Sessions, Keeper {
   readonly rows: RowStore;
@@ -167,16 +171,60 @@ class SessionFiles implements Sessions, Keeper {
     }
   }
 
+  async tree(asked: SessionKey): Promise<Tree> {
+    const key = this.#canonical(asked);
+    const row = this.rows.get(key);
+    if (!row) return new Tree([]);
+    await this.#migrate(key, row);
+    return readBranches(fileOf(row, this.#options.dir));
+  }
+
+  async fork(from: SessionKey, { to, until, patch }: ForkAsk): Promise<Readonly<SessionEntry> | undefined> {
+    const row = this.peek(from);
+    if (!row) return undefined;
+    const key = this.#canonical(to);
+    const unlock = await this.#lock(key);
+    try {
+      if (this.rows.get(key)) throw new Error(`session ${key} is there already`);
+      const tree = await this.tree(from);
+      const fresh = this.#newRow();
+      const lines = until === null ? [] : tree.linesTo(until);
+      await this.#writeNew(key, fresh, lines);
+      this.rows.set(key, patchRow(forkRow(row, fresh), patch));
+      await this.rows.flush();
+      const file = fileOf(fresh, this.#options.dir);
+      this.tell({ key, file });
+      this.watcher?.started({
+        key,
+        agentId: agentOf(key, this.#options.defaultAgent),
+        sessionId: fresh.sessionId,
+        file,
+      });
+      return this.rows.get(key);
+    } finally {
+      unlock();
+    }
+  }
+
+  async #writeNew(key: SessionKey, { sessionId, sessionFile }: NewRow, lines: readonly string[]): Promise<void> {
+    const path = join(this.#options.dir, sessionFile);
+    const header = transcriptHeader({ sessionId, sessionKey: key, cwd: this.#cwdOf(key, path), now: () => this.now() });
+    await writeAtomic(path, [JSON.stringify(header), ...lines, ""].join("\n"));
+  }
+
   async history(asked: SessionKey, limit: number): Promise<HistoryPage> {
     const key = this.#canonical(asked);
     const row = this.rows.get(key);
     if (!row) return { entries: [], hasMore: false, bytesRead: 0 };
-    const path = fileOf(row, this.#options.dir);
-    const header = await readHeader(path);
-    // Opening migrates an older version; no other process can be writing such a file.
-    if (header && header.version < TRANSCRIPT_VERSION) (await this.acquire(key)).release();
-    const page = await readHistory(path, limit);
+    await this.#migrate(key, row);
+    const page = await readHistory(fileOf(row, this.#options.dir), limit);
     return { ...page, entries: page.entries.map((entry) => entryHere(entry, this.#options.earlier)) };
+  }
+
+  /** Opening migrates an older version; no other process can be writing such a file. */
+  async #migrate(key: SessionKey, row: SessionEntry): Promise<void> {
+    const header = await readHeader(fileOf(row, this.#options.dir));
+    if (header && header.version < TRANSCRIPT_VERSION) (await this.acquire(key)).release();
   }
 
   updates(signal?: AbortSignal): AsyncIterable<TranscriptUpdate> {
@@ -236,24 +284,30 @@ class SessionFiles implements Sessions, Keeper {
     throw new Error("the sessions are closed");
   }
 
-  #newRow(): SessionEntry & { sessionFile: string } {
+  #newRow(): NewRow {
     const sessionId = randomUUID();
     return { sessionId, updatedAt: this.now(), sessionFile: `${sessionId}.jsonl` };
   }
 
   #openTranscript(key: SessionKey, sessionId: string, path: string): Promise<Transcript> {
-    const { dir, log, cwdFor, defaultAgent, earlier } = this.#options;
-    const workspace = cwdFor(agentOf(key, defaultAgent));
-    const isOwn = [workspace, path].every((place) => isInside(place, dirname(dir)));
+    const { log, earlier } = this.#options;
     return Transcript.open({
       path,
       sessionId,
       sessionKey: key,
-      cwd: isOwn ? relative(dirname(path), workspace) : workspace,
+      cwd: this.#cwdOf(key, path),
       earlier,
       log: log.with({ session: key }),
       now: () => this.now(),
     });
+  }
+
+  /** The workspace of the key's agent, as a transcript at this path names it. */
+  #cwdOf(key: SessionKey, path: string): string {
+    const { dir, cwdFor, defaultAgent } = this.#options;
+    const workspace = cwdFor(agentOf(key, defaultAgent));
+    const isOwn = [workspace, path].every((place) => isInside(place, dirname(dir)));
+    return isOwn ? relative(dirname(path), workspace) : workspace;
   }
 
   #canonical(key: SessionKey): SessionKey {

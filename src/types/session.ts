@@ -62,6 +62,8 @@ interface SortedEntry {
   color?: string;
   /** The session in which a client began this one. */
   parentSessionKey?: string;
+  /** The conversation began as a copy of the one in that session. */
+  forkedFromParent?: boolean;
 }
 
 /**
@@ -326,10 +328,35 @@ interface SessionChanges {
   settingChanges(signal?: AbortSignal): AsyncIterable<SessionKey>;
 }
 
+/** A message of a transcript. */
+export type MessageEntry = TranscriptEntry & { readonly type: "message" };
+
+/** One way through a conversation that was continued at different places. */
+export interface ConversationBranch {
+  readonly leafId: string;
+  /** The conversation continues here. */
+  readonly isActive: boolean;
+  /** The newest first. */
+  readonly messages: readonly MessageEntry[];
+}
+
+/** The newest entries of a transcript, of all branches. */
+export interface ConversationTree {
+  /**
+   * The branch written last comes first. Others than the active one are only those in which a person asked and was
+   * answered.
+   */
+  readonly branches: readonly ConversationBranch[];
+  /** Undefined when the entry is not there or cannot be read. */
+  find(id: string): { readonly entry: TranscriptEntry; readonly isActive: boolean } | undefined;
+}
+
 /** Reads transcripts, also while a run holds their sessions. */
 export interface TranscriptReading {
   /** Messages for people, oldest first, the newest `limit`; reads from the file's end. */
   history(key: SessionKey, limit: number): Promise<{ entries: readonly TranscriptEntry[]; hasMore: boolean }>;
+  /** All branches of the conversation. Reads the file from its end, up to a limit. */
+  tree(key: SessionKey): Promise<ConversationTree>;
   /** The first text of a person in the transcript, with the gateway's additions; undefined when its beginning has none. */
   opening(key: SessionKey): Promise<string | undefined>;
   /** Absolute path of the session's transcript; the file may not be there yet. Undefined when there is no row. */
@@ -358,12 +385,25 @@ export interface Sessions extends SessionChanges, TranscriptReading {
   newest(of?: ChatFilter): Iterable<SessionRow>;
   /** Like `Session.update`, for a session that may be held by a run. Undefined when there is no row. */
   patch(key: SessionKey, patch: SessionPatch, options?: { now?: boolean }): Promise<Readonly<SessionEntry> | undefined>;
+  /**
+   * Begins a session with a copy of another one's conversation up to an entry, or up to its end, with its settings. The
+   * copy is on disk when it resolves. Undefined when there is no such session. Throws when `to` is a session already.
+   */
+  fork(from: SessionKey, ask: ForkAsk): Promise<Readonly<SessionEntry> | undefined>;
   /** Archives the transcript as `<file>.deleted.<timestamp>` and removes the row. Undefined when there was none. */
   remove(key: SessionKey): Promise<RemovedSession | undefined>;
   /** Resolves when every change so far is durable. */
   flush(): Promise<void>;
   /** Writes pending changes, `sessions.json` too. */
   close(): Promise<void>;
+}
+
+/** A copy of a conversation. */
+export interface ForkAsk {
+  readonly to: SessionKey;
+  /** The last entry that is copied; null copies none. The last one of the conversation when unset. */
+  readonly until?: string | null | undefined;
+  readonly patch: SessionPatch;
 }
 
 /** Why a conversation is replaced by a new one. `new` and `reset`: a person asked for it by this command or method. */
@@ -418,6 +458,7 @@ const count = z.number().optional();
 const rowFields = z.looseObject({
   spawnedBy: keyField().optional(),
   parentSessionKey: keyField().optional(),
+  forkedFromParent: flag,
   chatType: text,
   label: text,
   displayName: text,

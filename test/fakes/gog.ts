@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { jsonLinesIn } from "../kit/json-lines.ts";
 
 /** What a fake `gog` was called with. */
 export interface GogCall {
@@ -36,10 +37,6 @@ run();
   const file = join(dir, "gog");
   writeFileSync(file, code);
   chmodSync(file, 0o755);
-  const calls = (): readonly GogCall[] => {
-    if (!existsSync(log)) return [];
-    const lines = readFileSync(log, "utf8").trim().split("\n");
-    return lines.map((line) => JSON.parse(line) as GogCall);
-  };
+  const calls = (): readonly GogCall[] => jsonLinesIn(log);
   return { path: dir, calls };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { agentOf, buildKey, isMainKey } from "../../sessions/keys.ts";
+import { agentOf, isMainKey } from "../../sessions/keys.ts";
 import { agentId, runId, sessionKey, type AgentId, type SessionKey } from "../../types/ids.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
@@ -11,6 +11,7 @@ import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
 import { checkCommand } from "../transport/scopes.ts";
 import { attachmentsSchema } from "./attachments.ts";
+import { forkParent, newChatOf } from "./branches.ts";
 import { sendChat } from "./chat.ts";
 import { lastMessages } from "./history.ts";
 import { modelPatch, requireAgent } from "./patch.ts";
@@ -30,8 +31,6 @@ const NOT_SERVED = [
   "toolOverrides",
   "contextWindow",
   "fastMode",
-  "fork",
-  "forkFrom",
   "catalogId",
   "projectId",
   "projectGitUrl",
@@ -52,6 +51,9 @@ const createParams = z.looseObject({
   thinkingLevel: z.enum(THINK_LEVELS).optional(),
   visibility: z.enum(["shared"]).optional(),
   parentSessionKey: keyParam().optional(),
+  /** The session begins with a copy of its parent's conversation. */
+  fork: z.boolean().optional(),
+  forkFrom: z.enum(["last-completed"]).optional(),
   /** The first message. */
   message: z.string().optional(),
   task: z.string().optional(),
@@ -87,7 +89,7 @@ const createMethod = (ports: Ports, hub: Hub): Method =>
 async function create(params: CreateParams, ports: Ports, hub: Hub) {
   refuseUnserved(params);
   const agent = knownAgent(params, ports);
-  const key = params.key ?? buildKey(newChat(agent), ports.catalog.defaultAgent);
+  const key = params.key ?? newChatOf(agent, ports);
   requireAgent(params, key, ports);
   const model = await modelPatch(params.model, ports);
   const { label, displayName, category, thinkingLevel, parentSessionKey } = params;
@@ -95,7 +97,8 @@ async function create(params: CreateParams, ports: Ports, hub: Hub) {
     ...defined({ label, displayName, category, thinkingLevel, parentSessionKey }),
     ...model,
   };
-  const made = await begin(key, patch, ports);
+  const isFork = params.fork === true;
+  const made = isFork ? await forkParent(key, parentSessionKey, patch, ports) : await begin(key, patch, ports);
   hub.announceSession(key, "create", ports.clock.now());
   const answer = { ok: true, key, ...made, resolved: resolvedModel(made.entry, ports) };
   const message = params.message ?? params.task ?? "";
@@ -120,10 +123,6 @@ function knownAgent({ agentId: named, key }: CreateParams, { catalog }: Ports): 
     details: { code: "UNKNOWN_AGENT_ID", agentId: agent },
   });
 }
-
-/** A chat of its own on the page, as the page's "New chat" makes it. */
-const newChat = (agent: AgentId) =>
-  ({ kind: "direct", agentId: agent, channel: "webchat", account: "default", sender: randomUUID() }) as const;
 
 async function begin(key: SessionKey, patch: SessionPatch, { sessions }: Ports) {
   const session = await sessions.acquire(key);

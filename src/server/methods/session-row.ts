@@ -93,6 +93,7 @@ const SHOWN = [
   "groupId",
   "spawnedBy",
   "parentSessionKey",
+  "forkedFromParent",
   "pinnedAt",
   "markedUnreadAt",
   "totalTokensFresh",

@@ -8,7 +8,7 @@ import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
 import { historyParams, chatHistory } from "./history.ts";
 import { requireAgent } from "./patch.ts";
-import { showSession, entryText, rowTexts } from "./session-row.ts";
+import { showSession, rowTexts } from "./session-row.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
 
@@ -69,49 +69,8 @@ export const startupMethods = (ports: Ports, hub: Pick<Hub, "runTexts">): readon
       return { status: "ok" as const, sessionKey: key, agentId, kind, updatedAt, archived, ...title, ...texts };
     },
   }),
-  branchesMethod(ports),
   ...alone,
 ];
-
-const branchesMethod = (ports: Ports): Method =>
-  defineMethod({
-    name: "sessions.branches.list",
-    scope: "operator.read",
-    params: ofSession,
-    result: z.looseObject({
-      branches: z.array(
-        z.looseObject({
-          leafEntryId: z.string(),
-          headline: z.string(),
-          /** Of the newest 5,000 entries. */
-          messageCount: z.number(),
-          /** ISO 8601. */
-          updatedAt: z.string(),
-          active: z.boolean(),
-        }),
-      ),
-    }),
-    run: async ({ sessionKey: key }) => {
-      if (!ports.sessions.peek(key)) return { branches: [] };
-      const { entries } = await ports.sessions.history(key, COUNTED);
-      const leaf = entries.at(-1);
-      if (!leaf) return { branches: [] };
-      const headline =
-        entries
-          .slice(-SEARCHED)
-          .toReversed()
-          .map(entryText)
-          .find((text) => text !== "") ?? "";
-      const messageCount = entries.filter(({ type }) => type === "message").length;
-      const about = { headline: headline.slice(0, 200), messageCount, updatedAt: leaf.timestamp, active: true };
-      return { branches: [{ leafEntryId: leaf.id, ...about }] };
-    },
-  });
-
-/** Entries in which the last text of a branch is searched. */
-const SEARCHED = 20;
-/** Newest entries of a branch that are counted. */
-const COUNTED = 5000;
 
 /** Methods about people who share a chat: here one operator reads and writes it, and nobody else. */
 const alone: readonly Method[] = [

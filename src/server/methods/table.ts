@@ -4,6 +4,7 @@ import { agentRunMethods } from "./agent.ts";
 import { approvalMethods } from "./approvals.ts";
 import { pairingCodeMethods } from "./pairing.ts";
 import { questionMethods } from "./questions.ts";
+import { branchMethods } from "./branches.ts";
 import { chatMethods } from "./chat.ts";
 import { historyMethods } from "./history.ts";
 import { sessionMethods } from "./sessions.ts";
@@ -29,6 +30,7 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
     ...startupMethods(ports, parts.hub),
     ...sessionGroupMethods(ports, parts.hub),
     ...sessionActMethods(ports, parts.hub),
+    ...branchMethods(ports, parts.hub),
     ...patchMethods(ports, parts),
     ...statusMethods(ports, parts),
     ...toolCallMethods(ports),

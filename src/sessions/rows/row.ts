@@ -63,6 +63,21 @@ export function renewRow(
   return kept([...stays, ...Object.entries(fresh)]);
 }
 
+/** Fields that a copy of a conversation inherits: settings, and what its content brings along. */
+const OF_A_COPY: readonly string[] = [
+  ...SESSION_SETTINGS.filter((name) => name !== "label"),
+  "providerOverride",
+  "modelOverride",
+  "heardGuests",
+  "untrustedContent",
+];
+
+/** The row of a copy of another row's conversation. */
+export function forkRow(row: SessionEntry, fresh: { sessionId: string; sessionFile: string; updatedAt: number }) {
+  const inherited = Object.entries(row).filter(([field]) => OF_A_COPY.includes(field));
+  return kept([...inherited, ...Object.entries({ ...fresh, forkedFromParent: true })]);
+}
+
 const SETTINGS = [...SESSION_SETTINGS, ...SESSION_MARKS, "providerOverride", "modelOverride"] as const;
 
 /** Whether people have set the same in both rows. A row that is not there yet sets nothing. */

@@ -130,7 +130,7 @@ class PageFromEnd {
 }
 
 /** Whether the gateway itself started the turn, so that its answer is not for people. */
-const isHousekeeping = ({ provenance }: UserMessage): boolean =>
+export const isHousekeeping = ({ provenance }: UserMessage): boolean =>
   provenance?.kind === "internal_system" && provenance.sourceTool === "memory_flush";
 
 function isForPeople(entry: TranscriptEntry): boolean {

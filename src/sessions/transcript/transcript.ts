@@ -60,7 +60,7 @@ export class Transcript {
    */
   static async open(options: TranscriptOptions): Promise<Transcript> {
     const start = await prepareTranscript(options.path, options);
-    const file = await LineFile.open(options.path, `${JSON.stringify(headerOf(options))}\n`);
+    const file = await LineFile.open(options.path, `${JSON.stringify(transcriptHeader(options))}\n`);
     const transcript = new Transcript(options, file, start);
     await transcript.#load(0);
     return transcript;
@@ -196,7 +196,8 @@ export class Transcript {
   }
 }
 
-function headerOf(options: TranscriptOptions): Header {
+/** The first line of a transcript's file. */
+export function transcriptHeader(options: Pick<TranscriptOptions, "sessionId" | "sessionKey" | "cwd" | "now">): Header {
   const { sessionId, sessionKey, cwd, now } = options;
   const timestamp = new Date(now()).toISOString();
   const base = { type: "session", version: TRANSCRIPT_VERSION, id: sessionId, timestamp, cwd } as const;

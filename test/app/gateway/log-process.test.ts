@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { until } from "../../kit/until.ts";
+import { jsonLinesIn } from "../../kit/json-lines.ts";
 
 const source = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, "../../../src", path)).href);
 
@@ -32,8 +33,8 @@ function start(body: string) {
 /** The field `n` of each line, in the order of the file. */
 function numbersIn(dir: string): readonly unknown[] {
   const [name = "none"] = readdirSync(dir);
-  const lines = readFileSync(join(dir, name), "utf8").split("\n").slice(0, -1);
-  return lines.map((line) => (JSON.parse(line) as { n?: number }).n).filter((n) => n !== undefined);
+  const lines = jsonLinesIn<{ n?: number }>(join(dir, name));
+  return lines.map(({ n }) => n).filter((n) => n !== undefined);
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { vi } from "vitest";
 import { type Home, PATIENCE } from "./process.ts";
+import { jsonLinesIn } from "../json-lines.ts";
 
 /** A state directory, or what one account of the channels has in it. */
 export type StatePlace = Pick<Home, "stateDir"> & { readonly account?: string };
@@ -86,12 +87,7 @@ export interface StoredEntry {
 }
 
 /** The lines of a transcript file. */
-export function entriesOf(file: string): readonly StoredEntry[] {
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as StoredEntry);
-}
+export const entriesOf = (file: string): readonly StoredEntry[] => jsonLinesIn(file);
 
 /** The transcript of a session, by the end of its key. */
 export function transcriptOf(home: StatePlace, keyEnd: string): readonly StoredEntry[] {

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelReply } from "../../fakes/model.ts";
 import type { Home } from "../gateway/process.ts";
+import { jsonLinesIn } from "../json-lines.ts";
 
 /** Folder of a plugin with a context engine that writes down every call that it gets, to be installed. */
 export const RECORDER = join(import.meta.dirname, "recorder");
@@ -34,13 +34,8 @@ export interface RecordedCall {
 }
 
 /** All calls so far, in their order. */
-export function recordedBy({ stateDir }: Pick<Home, "stateDir">): readonly RecordedCall[] {
-  const file = join(stateDir, "recorder.jsonl");
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").split("\n");
-  // The last line may be under way.
-  return lines.slice(0, -1).map((line) => JSON.parse(line) as RecordedCall);
-}
+export const recordedBy = ({ stateDir }: Pick<Home, "stateDir">): readonly RecordedCall[] =>
+  jsonLinesIn(join(stateDir, "recorder.jsonl"));
 
 const ENGINE_CALLS = [
   "factory",

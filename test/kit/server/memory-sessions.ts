@@ -1,7 +1,9 @@
 import { agentId, sessionKey, type SessionKey } from "../../../src/types/ids.ts";
 import type {
   ChatFilter,
+  ConversationTree,
   EntryBody,
+  ForkAsk,
   Session,
   SessionEntry,
   SessionPatch,
@@ -91,6 +93,22 @@ export class MemorySessions implements Sessions {
   async history(key: SessionKey, limit: number) {
     const all = this.#kept.get(key)?.transcript ?? [];
     return { entries: all.slice(-limit), hasMore: all.length > limit };
+  }
+
+  async tree(key: SessionKey): Promise<ConversationTree> {
+    const all = this.#kept.get(key)?.transcript ?? [];
+    const messages = all.flatMap((entry) => (entry.type === "message" ? entry : [])).toReversed();
+    const leafId = all.at(-1)?.id;
+    return {
+      branches: leafId === undefined ? [] : [{ leafId, isActive: true, messages }],
+      find: (id) => all.filter((entry) => entry.id === id).map((entry) => ({ entry, isActive: true }))[0],
+    };
+  }
+
+  async fork(from: SessionKey, { to, patch }: ForkAsk) {
+    const kept = this.#kept.get(from);
+    if (kept) this.#open(to).transcript = [...kept.transcript];
+    return kept && this.patch(to, patch);
   }
 
   async opening(key: SessionKey) {

@@ -7,6 +7,7 @@ import { writePlugin } from "../../kit/gateway/plugins.ts";
 import type { Home } from "../../kit/gateway/process.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
+import { jsonLinesIn } from "../../kit/json-lines.ts";
 import { until } from "../../kit/until.ts";
 
 const OWNED = { commands: { ownerAllowFrom: ["1001"] } };
@@ -21,13 +22,7 @@ interface Told {
   readonly context: Record<string, unknown>;
 }
 
-function toldIn(home: Home, file = "events.jsonl"): readonly Told[] {
-  const path = join(home.stateDir, file);
-  if (!existsSync(path)) return [];
-  // The last line may be half written.
-  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as Told);
-}
+const toldIn = (home: Home, file = "events.jsonl"): readonly Told[] => jsonLinesIn(join(home.stateDir, file));
 const named = (home: Home, name: string) => toldIn(home).filter((one) => one.name === name);
 
 async function homeWith(world: World, config: Record<string, unknown>): Promise<Home> {
@@ -237,9 +232,8 @@ describe.concurrent("the bundled hooks", () => {
     expect(note).toContain("assistant: echo:");
     expect(note).not.toContain("System:");
     const log = join(home.stateDir, "logs", "commands.log");
-    await until(() => readFileSync(log, "utf8").trim().split("\n").length === 2);
-    const lines = readFileSync(log, "utf8").trim().split("\n");
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    await until(() => jsonLinesIn(log).length === 2);
+    expect(jsonLinesIn(log)).toMatchObject([
       { action: "status", source: "telegram", senderId: "1001", sessionKey: KEY },
       { action: "new" },
     ]);

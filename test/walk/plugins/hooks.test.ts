@@ -6,6 +6,7 @@ import { type Config, isRecord, test, type World } from "../../kit/gateway/world
 import type { Home } from "../../kit/gateway/process.ts";
 import { sessionsOf } from "../../kit/gateway/state-files.ts";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
+import { jsonLinesIn } from "../../kit/json-lines.ts";
 import { until } from "../../kit/until.ts";
 
 /** A plugin that writes down each call of its hooks, one JSON line each. */
@@ -43,10 +44,7 @@ function makeOlder({ stateDir }: Home, ms: number): void {
 
 type Call = Record<string, unknown> & { readonly name: string };
 
-function callsOf({ stateDir }: Home): readonly Call[] {
-  const lines = readFileSync(join(stateDir, "calls.jsonl"), "utf8").trim().split("\n");
-  return lines.map((line) => JSON.parse(line) as Call);
-}
+const callsOf = ({ stateDir }: Home): readonly Call[] => jsonLinesIn(join(stateDir, "calls.jsonl"));
 const named = (home: Home, name: string) => callsOf(home).filter((call) => call.name === name);
 
 describe.concurrent("the hooks of a plugin", () => {

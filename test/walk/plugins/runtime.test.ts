@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
 import { test } from "../../kit/gateway/world.ts";
+import { jsonLinesIn } from "../../kit/json-lines.ts";
 import { until } from "../../kit/until.ts";
 
 const FOLLOWER = `
@@ -23,13 +24,7 @@ test("a plugin follows runs and transcripts while it is loaded", async ({ world,
   const gateway = await home.start();
   world.model.answer(() => ({ text: "an answer" }));
   const file = join(home.stateDir, "events.jsonl");
-  const events = () =>
-    existsSync(file)
-      ? readFileSync(file, "utf8")
-          .trim()
-          .split("\n")
-          .map((line) => JSON.parse(line) as Record<string, unknown>)
-      : [];
+  const events = () => jsonLinesIn<Record<string, unknown>>(file);
   await home.run(["agent", "--message", "hello"]);
   const isEnd = (event: Record<string, unknown>) => JSON.stringify(event["data"] ?? {}).includes('"phase":"end"');
   await until(() => events().some(isEnd));

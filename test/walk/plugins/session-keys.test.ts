@@ -6,6 +6,7 @@ import type { Home } from "../../kit/gateway/process.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { sessionsOf } from "../../kit/gateway/state-files.ts";
 import { test } from "../../kit/gateway/world.ts";
+import { jsonLinesIn } from "../../kit/json-lines.ts";
 import { until } from "../../kit/until.ts";
 
 /** The documentation names every hook; another test holds it to that. */
@@ -76,12 +77,7 @@ interface Noted {
   readonly values: readonly unknown[];
 }
 
-/** A line that is not complete yet is left out. */
-const notedBy = ({ stateDir }: Home): readonly Noted[] =>
-  readFileSync(join(stateDir, "seen.jsonl"), "utf8")
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Noted);
+const notedBy = ({ stateDir }: Home): readonly Noted[] => jsonLinesIn(join(stateDir, "seen.jsonl"));
 
 /** The id of a web client's chat is an address, and may look like a key. */
 const ADDRESSES: readonly string[] = ["from", "to", "conversationId"];

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { buildKey, isSubagentKey, OPERATOR_KEY, parseKey } from "../sessions/keys.ts";
+import { buildKey, isSubagentKey, parseKey } from "../sessions/keys.ts";
 import type { ToolCallOutcome, ToolCallRequest } from "../types/chat/tool-call.ts";
 import { agentId, type AgentId } from "../types/ids.ts";
 import { MethodError } from "../types/method.ts";
@@ -187,7 +187,7 @@ const knownAgent = (agent: AgentId, { agents }: Ports["catalog"]): ApiError | un
   agents().some(({ id }) => id === agent) ? undefined : invalid(`there is no agent ${agent}`);
 
 const mainKey = (agent: AgentId, { defaultAgent }: Ports["catalog"]) =>
-  agent === defaultAgent ? OPERATOR_KEY : buildKey({ kind: "main", agentId: agent }, defaultAgent);
+  buildKey({ kind: "main", agentId: agent }, defaultAgent);
 
 function sendOutcome(outcome: ToolCallOutcome, tool: string, reply: FastifyReply): FastifyReply {
   switch (outcome.kind) {

@@ -31,10 +31,10 @@ export interface KeyRules {
   readonly defaultAgent?: AgentId;
 }
 
-/** The session that a web or RPC client means by `main`. */
+/** The main session of the default agent, `main` for clients: the operator's own chat, and all direct chats that are joined in one. */
 export const OPERATOR_KEY: SessionKey = sessionKey("webchat:default:operator");
 
-/** The operator's own conversation, which all clients share. */
+/** An agent's main session. */
 export const isMainKey = (key: SessionKey): boolean => key === OPERATOR_KEY || parseKey(key).kind === "main";
 
 /** The session of a message. Different peers get different keys, unless the scope or a link joins them. */
@@ -56,6 +56,7 @@ export function buildKey(parsed: ParsedKey, defaultAgent: AgentId = DEFAULT_AGEN
     const child = parsed.child === undefined ? "" : `:${encode(parsed.child)}`;
     return sessionKey(`${parsed.parent}::${encode(parsed.agentId)}${child}`);
   }
+  if (parsed.kind === "main" && parsed.agentId === defaultAgent) return OPERATOR_KEY;
   const prefix = parsed.agentId === defaultAgent ? "" : `agent:${encode(parsed.agentId)}:`;
   return sessionKey(prefix + bodyOf(parsed));
 }
@@ -88,13 +89,14 @@ export const agentOf = (key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT):
   parseKey(key, defaultAgent).agentId;
 
 /**
- * The canonical form of a key: without the prefix of the default agent. A subagent's key keeps the prefix, because
+ * The canonical form of a key: without the prefix of the default agent, whose `main` is the operator's own chat. A subagent's key keeps the prefix, because
  * plugins compare the key with the one that they gave.
  */
 export function canonicalKey(key: SessionKey, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
   const prefix = `agent:${encode(defaultAgent)}:`;
   if (key.startsWith(`${prefix}subagent:`)) return key;
-  return key.startsWith(prefix) && key.length > prefix.length ? sessionKey(key.slice(prefix.length)) : key;
+  const rest = key.startsWith(prefix) && key.length > prefix.length ? sessionKey(key.slice(prefix.length)) : key;
+  return rest === "main" ? OPERATOR_KEY : rest;
 }
 
 /** A key as a file names it: in the form inside, or in that of clients and plugins, which write the file too. */
@@ -102,12 +104,9 @@ export function writtenKey(text: string, defaultAgent: AgentId = DEFAULT_AGENT):
   return text.startsWith("agent:") ? resolveAlias(text, defaultAgent) : sessionKey(text);
 }
 
-/** A key as a web, RPC or command-line client writes it: `main` is the operator's own chat. */
-export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
-  const key = canonicalKey(sessionKey(text.trim()), defaultAgent);
-  if (key === OTHER_MAIN) return sessionKey("main");
-  return key === "main" ? OPERATOR_KEY : key;
-}
+/** A key as a web, RPC or command-line client writes it. */
+export const resolveAlias = (text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey =>
+  canonicalKey(sessionKey(text.trim()), defaultAgent);
 
 /**
  * A key as clients and plugins get it: with the id of its agent, and the operator's own chat as that agent's `main`. A key
@@ -115,12 +114,8 @@ export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT
  */
 export function wireKey(key: string, defaultAgent: AgentId = DEFAULT_AGENT): string {
   if (key === "" || key.startsWith("agent:")) return key;
-  const other = key === "main" ? OTHER_MAIN : key;
-  return `agent:${encode(defaultAgent)}:${key === OPERATOR_KEY ? "main" : other}`;
+  return `agent:${encode(defaultAgent)}:${key === OPERATOR_KEY ? "main" : key}`;
 }
-
-/** The name outside of a session with the key `main` beside the operator's chat, which has that name already. */
-const OTHER_MAIN = "%6Dain";
 
 function placeOf(peer: Peer): Place {
   const { channel, account, thread } = peer;

@@ -6,6 +6,7 @@ import {
   canonicalKey,
   isSubagentKey,
   keyForPeer,
+  OPERATOR_KEY,
   parseKey,
   resolveAlias,
 } from "../../src/sessions/keys.ts";
@@ -68,7 +69,7 @@ describe("session keys", () => {
     const links = { identityLinks: { alice: ["telegram:8001", "slack:U1"] } };
     expect(keyForPeer(direct, { id: "8001" }, { ...rules, ...links })).toBe("peer:alice");
     expect(keyForPeer(direct, { id: "8002" }, { ...rules, ...links })).toBe("telegram:default:8002");
-    expect(keyForPeer(direct, { id: "8001" }, { ...rules, ...links, dmScope: "main" })).toBe("main");
+    expect(keyForPeer(direct, { id: "8001" }, { ...rules, ...links, dmScope: "main" })).toBe(OPERATOR_KEY);
     expect(keyForPeer(direct, { id: "8001" }, { ...rules, dmScope: "per-peer" })).toBe("peer:8001");
     expect(keyForPeer(direct, { id: "8001" }, { ...rules, dmScope: "per-account-channel-peer" })).toBe(
       "telegram:default:8001",

@@ -246,6 +246,35 @@ describe("history", () => {
   });
 });
 
+describe("the joined direct chats of an earlier version", () => {
+  const row = (sessionId: string, updatedAt: number) => ({ sessionId, updatedAt, sessionFile: `${sessionId}.jsonl` });
+
+  it("are the main session, with the operator's own", async () => {
+    const table = await tableOf(dir);
+    await table.write([[sessionKey("main"), row("joined", 1)]]);
+    const sessions = await open();
+    for (const key of ["main", "agent:main:main", OPERATOR_KEY])
+      expect(sessions.peek(sessionKey(key))).toMatchObject({ sessionId: "joined" });
+    expect(Object.keys(await readStore())).toEqual([OPERATOR_KEY]);
+  });
+
+  it.each([
+    [1, 2, "own", "joined"],
+    [2, 1, "joined", "own"],
+  ])("go on in the session used last, and the other one is kept", async (joined, own, main, other) => {
+    const table = await tableOf(dir);
+    await table.write([
+      [sessionKey("main"), row("joined", joined)],
+      [OPERATOR_KEY, row("own", own)],
+    ]);
+    const sessions = await open();
+    const earlier = sessionKey(`webchat:default:${other}`);
+    expect(sessions.peek(OPERATOR_KEY)?.sessionId).toBe(main);
+    expect(sessions.peek(earlier)).toMatchObject({ sessionId: other, label: "Earlier main chat" });
+    expect(Object.keys(await readStore()).toSorted()).toEqual([OPERATOR_KEY, earlier].toSorted());
+  });
+});
+
 describe("sessions.json", () => {
   async function place(text: string): Promise<void> {
     await mkdir(dir, { recursive: true, mode: 0o700 });

@@ -3,7 +3,7 @@ import { chatOf } from "../../sessions/chat-of.ts";
 import type { DispatchPorts } from "../../dispatch/ports.ts";
 import type { DispatchSettings } from "../../dispatch/settings.ts";
 import type { CommandTarget, PluginChannelPorts, PluginRoute } from "../../plugins/ports.ts";
-import { buildKey, OPERATOR_KEY } from "../../sessions/keys.ts";
+import { buildKey } from "../../sessions/keys.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { Peer } from "../../types/chat/message.ts";
 import type { Core } from "../compose/core.ts";
@@ -38,8 +38,7 @@ function routeOf(rules: DispatchSettings, from: Peer): PluginRoute {
   const message = { id, eventKey: id, from, sender: { id }, text: "", media: [], mentionsBot: true, receivedAt: 0 };
   const sessionKey = rules.keyFor(message);
   const agentId = rules.agentOf(sessionKey);
-  const isDefault = agentId === rules.defaultAgent;
-  const mainSessionKey = isDefault ? OPERATOR_KEY : buildKey({ kind: "main", agentId }, rules.defaultAgent);
+  const mainSessionKey = buildKey({ kind: "main", agentId }, rules.defaultAgent);
   return { agentId, sessionKey, mainSessionKey };
 }
 

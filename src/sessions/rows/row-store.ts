@@ -1,13 +1,26 @@
-import type { SessionKey, AgentId } from "../../types/ids.ts";
+import { type SessionKey, type AgentId, sessionKey } from "../../types/ids.ts";
 import type { ChatFilter, SessionEntry, SessionPatch, ChatType } from "../../types/session.ts";
 import { Feed } from "../../utils/feed.ts";
 import { columnOf, mapRows } from "./merge-rows.ts";
 import { hasSameSettings, keptRow, patchRow, takenBack } from "./row.ts";
 import { RowsExport, type RowsOptions } from "./rows-export.ts";
 import { chatOf } from "../chat-of.ts";
-import { type ParsedKey, parseKey } from "../keys.ts";
+import { OPERATOR_KEY, type ParsedKey, parseKey } from "../keys.ts";
 
 const BATCH_MS = 3000;
+
+/** Earlier versions kept joined direct chats beside the operator's own: the session used last is the main one. */
+function withOneMain(rows: Map<SessionKey, SessionEntry>): Map<SessionKey, SessionEntry> {
+  const joined = rows.get(JOINED_KEY);
+  if (!joined) return rows;
+  const own = rows.get(OPERATOR_KEY);
+  const [main, other] = own && own.updatedAt > joined.updatedAt ? [own, joined] : [joined, own];
+  rows.delete(JOINED_KEY);
+  rows.set(OPERATOR_KEY, main);
+  if (other) rows.set(sessionKey(`webchat:default:${other.sessionId}`), { label: "Earlier main chat", ...other });
+  return rows;
+}
+const JOINED_KEY = sessionKey("main");
 
 /** The session rows in memory. Changes reach the journal within seconds, or at once; `sessions.json` follows later. */
 export class RowStore {
@@ -39,9 +52,10 @@ export class RowStore {
   static async open(options: RowsOptions): Promise<RowStore> {
     const { dir, earlier } = options;
     const stored = columnOf(await options.table.all(), "row");
-    const rows = mapRows(stored, (row) => keptRow(row, dir, earlier));
+    const rows = withOneMain(mapRows(stored, (row) => keptRow(row, dir, earlier)));
     const store = new RowStore(options, rows);
-    for (const [key, row] of stored) if (rows.get(key) !== row) store.#dirty.add(key);
+    for (const key of new Set([...stored.keys(), ...rows.keys()]))
+      if (rows.get(key) !== stored.get(key)) store.#dirty.add(key);
     await store.flush();
     await store.#export.open();
     return store;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { OPERATOR_KEY } from "../../../src/sessions/keys.ts";
 import { accountOf, lowerLimits } from "../../../src/app/accounts/accounts.ts";
 import { loadConfigText } from "../../kit/config-text.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
@@ -254,7 +255,7 @@ describe("bindings and reactions", () => {
         sender: { id },
         from: { ...said(account).from, chat: { kind: "direct", id } },
       });
-    expect([direct("two", "7"), direct("two", "8")]).toEqual(["main", "main"]);
+    expect([direct("two", "7"), direct("two", "8")]).toEqual([OPERATOR_KEY, OPERATOR_KEY]);
     expect([direct("one", "7"), direct("one", "8")]).toEqual(["agent:ops:main", "agent:ops:main"]);
     expect(rules.keyFor(said("two"))).toBe("telegram:two:group:-5");
   });

@@ -151,7 +151,10 @@ describe("a presentation", () => {
       fc.record({ type: fc.constant("select"), options: fc.array(choice, { maxLength: 4 }) }),
       fc.record({
         type: fc.constantFrom("table", "chart"),
-        rows: fc.array(fc.array(fc.oneof(fc.string(), fc.double()), { maxLength: 3 }), { maxLength: 3 }),
+        rows: fc.array(
+          fc.array(fc.oneof(fc.string(), fc.double({ noNaN: true, noDefaultInfinity: true })), { maxLength: 3 }),
+          { maxLength: 3 },
+        ),
       }),
     );
     await fc.assert(

@@ -5,6 +5,23 @@ import { test } from "../../kit/gateway/world.ts";
 
 const GROUP = { chat: { id: -1009, type: "supergroup", title: "Crew" } };
 
+describe("direct chats that are joined", () => {
+  test("are one conversation with the operator's own chat", async ({ world, expect }) => {
+    const { home, gateway } = await world.start({ session: { dmScope: "main" } });
+    world.model.answer(() => ({ text: "noted" }));
+    world.telegram.say("the code word is tide");
+    await world.told("noted");
+    const params = { sessionKey: "main", message: "which word?", idempotencyKey: "joined" };
+    await call(gateway, "chat.send", params);
+    await call(gateway, "agent.wait", { runId: "joined", timeoutMs: 20_000 });
+    expect(JSON.stringify(world.model.calls.at(-1)?.body)).toContain("the code word is tide");
+    expect(Object.keys(sessionsOf(home))).toHaveLength(1);
+    const { sessions } = (await call(gateway, "sessions.list")) as { sessions: unknown };
+    expect(sessions).toMatchObject([{ key: "agent:main:main", isMain: true, lastTo: "telegram:1001" }]);
+    expect(world.telegram.shown(1001)).toEqual(["noted"]);
+  });
+});
+
 describe("what sessions.patch sets", () => {
   test("has its effect in the chat from the next message on, until it is removed", async ({ world, expect }) => {
     const { home, gateway } = await world.start({ commands: { ownerAllowFrom: ["1001"] } });

@@ -1,7 +1,7 @@
 import type { BeatPlace } from "../../../automation/heartbeat.ts";
 import type { BeatCause } from "../../../automation/wake-up.ts";
 import { chatOf, keyOfChat } from "../../../sessions/chat-of.ts";
-import { buildKey, OPERATOR_KEY, parseKey, resolveAlias } from "../../../sessions/keys.ts";
+import { buildKey, parseKey, resolveAlias } from "../../../sessions/keys.ts";
 import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../../types/ids.ts";
 import type { Peer } from "../../../types/chat/message.ts";
 import { MethodError } from "../../../types/method.ts";
@@ -60,9 +60,9 @@ function sharedKey(
 const ownKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
   buildKey({ kind: "other", agentId: agent, text: "heartbeat" }, defaultAgent);
 
-/** An agent's main conversation; the default agent's is the operator's own. */
+/** An agent's main conversation. */
 export const mainKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
-  agent === defaultAgent ? OPERATOR_KEY : buildKey({ kind: "main", agentId: agent }, defaultAgent);
+  buildKey({ kind: "main", agentId: agent }, defaultAgent);
 
 function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts): Chat {
   const { target, to, accountId } = settings;

@@ -14,6 +14,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     "plugins",
     "compose",
     "messages",
+    "service",
     "package-root.ts",
     "outgoing.ts",
     "live.ts",

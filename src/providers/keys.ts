@@ -63,6 +63,16 @@ export const keyVariables = (provider: string): readonly string[] =>
 const otherVariables = (provider: string): readonly string[] =>
   Object.hasOwn(OTHER_VARIABLES, provider) ? (OTHER_VARIABLES[provider] ?? []) : [];
 
+/** All variables that may hold a provider's key. */
+export const KEY_VARIABLES: readonly string[] = [
+  ...KEYED_PROVIDERS.flatMap(({ variables }) => variables),
+  ...Object.values(OTHER_VARIABLES).flat(),
+  ...AWS_SIGNS,
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+  "AWS_REGION",
+];
+
 /** The key of a provider from the environment, and the name of its variable. */
 export function envKey(
   provider: string,

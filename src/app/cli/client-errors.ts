@@ -6,7 +6,9 @@ export function unreachable(url: string, why: string): OpenClawError {
   const isRefused = why.includes("ECONNREFUSED");
   return new OpenClawError("GATEWAY_UNREACHABLE", {
     message: isRefused ? nobodyAt(url) : `The gateway at ${url} does not answer: ${why}.`,
-    fix: isRefused ? "Start it: openclaw gateway run" : "Look at it: openclaw gateway status, openclaw logs",
+    fix: isRefused
+      ? "Start it: openclaw gateway run (as a service: openclaw gateway start)"
+      : "Look at it: openclaw gateway status, openclaw logs",
   });
 }
 

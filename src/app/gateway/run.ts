@@ -14,6 +14,7 @@ import { withFix } from "../../types/errors.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { copyNote } from "./parts/foreign.ts";
 import { closeInherited } from "./lifecycle/inherited.ts";
+import { serviceNotes, type ServiceNotes } from "./lifecycle/notify.ts";
 import { guardProcess, type ProcessGuard } from "./lifecycle/process-guard.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { dashboardAddress } from "../config/control-ui.ts";
@@ -112,6 +113,7 @@ async function serveOnce({ contributions, loaded, load }: Prepared, start: Start
   const copied = await copyNote(paths.stateDir);
   if (copied) log.warn(copied.message, { fix: copied.fix });
   const guard = guardProcess(log);
+  const notes = serviceNotes(process.env, log);
   const listening = (port: number) => lock.note({ port });
   const starting = startGateway(live, { log, load, listening, followingErrors: guard.followPlugins, ...options });
   const failed = starting.then(
@@ -122,8 +124,10 @@ async function serveOnce({ contributions, loaded, load }: Prepared, start: Start
   if (!failure) {
     const gateway = await starting;
     await greet(gateway, live, options.token);
-    return serve(gateway, { log, guard, signalled });
+    notes.ready(`Port ${gateway.port}, ${gateway.channelsText()}`);
+    return serve(gateway, { log, guard, notes, signalled });
   }
+  notes.close();
   log.flush();
   guard.release();
   return failure;
@@ -148,10 +152,11 @@ function graceOf(wanted: string | undefined): number {
 interface Serving {
   readonly log: OpenLog;
   readonly guard: ProcessGuard;
+  readonly notes: ServiceNotes;
   readonly signalled: Promise<NodeJS.Signals>;
 }
 
-async function serve(gateway: Gateway, { log, guard, signalled }: Serving): Promise<number | "restart"> {
+async function serve(gateway: Gateway, { log, guard, notes, signalled }: Serving): Promise<number | "restart"> {
   const graceMs = graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
   const end = await Promise.race([
     signalled.then((signal) => ({ why: { signal }, graceMs, exit: 0 })),
@@ -160,7 +165,9 @@ async function serve(gateway: Gateway, { log, guard, signalled }: Serving): Prom
     gateway.restartAsked.then(() => ({ why: { because: "restart" }, graceMs, exit: "restart" as const })),
   ]);
   log.info("stopping", { ...end.why, graceMs: end.graceMs });
+  if (!("exit" in end) || end.exit !== "restart") notes.stopping();
   await gateway.close(end.graceMs);
+  notes.close();
   log.info("stopped");
   log.flush();
   guard.release();

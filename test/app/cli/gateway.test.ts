@@ -59,7 +59,7 @@ test("status works without a gateway; gateway status, health and agent say how t
     const { code, out, err } = await run(args, env);
     expect([code, out], args.join(" ")).toEqual([75, ""]);
     expect(err).toBe(
-      `error GATEWAY_UNREACHABLE: No gateway answers at ws://127.0.0.1:${port}.\nfix: Start it: openclaw gateway run\n`,
+      `error GATEWAY_UNREACHABLE: No gateway answers at ws://127.0.0.1:${port}.\nfix: Start it: openclaw gateway run (as a service: openclaw gateway start)\n`,
     );
   }
   expect((await run(["gateway", "status"], env)).code).toBe(1);

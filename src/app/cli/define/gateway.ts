@@ -1,4 +1,7 @@
-import { Option, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { defined } from "../../../utils/defined.ts";
+import { readDuration } from "../../../utils/time/duration.ts";
+import type { InstallFlags } from "../commands/gateway/gateway-service.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
 const BINDS = ["loopback", "lan", "auto", "custom", "tailnet"];
@@ -55,7 +58,58 @@ export function defineGateway(program: Command, act: Act): void {
   gateway
     .command("stop")
     .description("stop the gateway in order: runs may finish, nothing is lost")
-    .action(act(async (io) => (await import("../commands/gateway/gateway-stop.ts")).gatewayStop(io)));
+    .option("--disable", "the service does not start by itself again")
+    .addOption(new Option("--force", "no effect: a gateway that does not end in time is killed anyway").hideHelp())
+    .action(act(async (io, flags: { disable?: boolean }) => (await service()).serviceStop(io, flags)));
+  defineService(gateway, act);
+}
+
+const service = () => import("../commands/gateway/gateway-service.ts");
+
+/** `gateway install|start|restart|uninstall` */
+function defineService(gateway: Command, act: Act): void {
+  gateway
+    .command("install")
+    .description("run the gateway as a service: now, after a crash, and at each login or start of the machine")
+    .option("--port <port>", "TCP port", wholeNumber(1, 65_535))
+    .option("--token <token>", "token that clients must show; kept in a file of mode 0600")
+    .option("--runtime-path <program>", "Node that runs the gateway")
+    .option("--wrapper <program>", "program that is given the gateway's command line")
+    .option("--force", "write over a service of another program")
+    .addOption(new Option("--runtime <name>", "no effect: Node runs the gateway").choices(["node"]).hideHelp())
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: InstallFlags) => (await service()).serviceInstall(io, flags)));
+  gateway
+    .command("start")
+    .description("start the service")
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: { json?: boolean }) => (await service()).serviceStart(io, flags)));
+  gateway
+    .command("restart")
+    .description("restart the service; what is unfinished continues afterwards")
+    .option("--wait <duration>", "first wait until no run is active, for at most so long", waitOf)
+    .option("--safe", "the same as --wait 5m")
+    .addOption(new Option("--skip-deferral", "no effect: the default").hideHelp())
+    .addOption(new Option("--force", "no effect: the default").hideHelp())
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, { wait, safe, json }: { wait?: number; safe?: boolean; json?: boolean }) =>
+        (await service()).serviceRestart(io, defined({ json, waitMs: wait ?? (safe ? SAFE_MS : undefined) })),
+      ),
+    );
+  gateway
+    .command("uninstall")
+    .description("remove the service; the state directory stays")
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: { json?: boolean }) => (await service()).serviceUninstall(io, flags)));
+}
+
+const SAFE_MS = 300_000;
+
+function waitOf(text: string): number {
+  const ms = readDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError("Write it as 30s, 5m or 1h.");
+  return ms;
 }
 
 interface RunFlags {

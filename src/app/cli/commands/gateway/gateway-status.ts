@@ -10,9 +10,14 @@ export async function gatewayStatus(io: Io, options: { json?: boolean }): Promis
   const { stateDir } = state.paths;
   const look = await readGatewayState(io, state);
   const { status, problem } = look;
-  if (options.json === true) writeJson(io, { ...gatewayJson(look), stateDir, ...(status && { status }) });
+  const { serviceOf } = await import("./gateway-service.ts");
+  const own = await serviceOf(io);
+  const service = own && { name: own.manager.name, manager: own.manager.kind, ...own.state };
+  if (options.json === true)
+    writeJson(io, { ...gatewayJson(look), stateDir, ...(service && { service }), ...(status && { status }) });
   else {
-    io.out(pairs(io, [...rowsOf(look), ["State", stateDir]]));
+    const row = service && `${service.name}: ${service.detail}${service.enabled ? "" : ", does not start by itself"}`;
+    io.out(pairs(io, [...rowsOf(look), ["Service", row], ["State", stateDir]]));
     if (problem) io.err(`${problem.message}\nfix: ${problem.fix}\n`);
   }
   return status === undefined ? 1 : 0;

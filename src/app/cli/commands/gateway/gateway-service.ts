@@ -1,0 +1,303 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readFile, rm } from "node:fs/promises";
+import { homedir, userInfo } from "node:os";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { KEY_VARIABLES } from "../../../../providers/keys.ts";
+import { makePrivateDir, writeAtomic } from "../../../../store/disk.ts";
+import { readStateLock } from "../../../../store/lock/lock.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
+import { unlessMissing } from "../../../../utils/missing.ts";
+import { isInside } from "../../../../utils/real-path.ts";
+import { readConfigSource } from "../../../config/source.ts";
+import { resolvePaths, type StatePaths } from "../../../config/paths.ts";
+import {
+  SERVICE_MARK,
+  type Ran,
+  type ServiceManager,
+  type ServiceScene,
+  type ServiceState,
+} from "../../../service/manager.ts";
+import { managerFor, servicePlan, profileOf, type ServiceChoices } from "../../../service/service.ts";
+import { withGateway } from "../../call-gateway.ts";
+import { writeJson, type Io } from "../../io.ts";
+import { withProgress } from "../../progress.ts";
+import { readState, requireState } from "../../state.ts";
+import { readGatewayState } from "./gateway-state.ts";
+import { gatewayStop } from "./gateway-stop.ts";
+
+/** Milliseconds until a started gateway must answer. */
+const START_MS = 60_000;
+const LOOK_EVERY_MS = 250;
+
+interface Service {
+  readonly manager: ServiceManager;
+  readonly paths: StatePaths;
+  readonly scene: ServiceScene;
+}
+
+/** The service of this state directory, whether it is installed or not. */
+function serviceHere(io: Io): Service {
+  const paths = resolvePaths(io.env);
+  const scene = sceneOf(io);
+  const profile = profileOf(paths.stateDir, scene.home);
+  const plan = { stateDir: paths.stateDir, ...(profile !== undefined && { profile }) };
+  return { paths, scene, manager: managerFor(process.platform, plan, scene) };
+}
+
+const sceneOf = ({ env }: Io): ServiceScene => ({
+  env,
+  home: env["HOME"] ?? homedir(),
+  uid: process.getuid?.() ?? 0,
+  user: userInfo().username,
+  run: ([program = "", ...args]) =>
+    new Promise((resolve, reject) => {
+      execFile(program, args, { env: { ...env }, maxBuffer: 4 * 1024 * 1024 }, (error, stdout, stderr) => {
+        if (error?.code === "ENOENT") reject(missing(program, error));
+        else resolve({ code: exitCode(error), out: `${stdout}${stderr}` } satisfies Ran);
+      });
+    }),
+});
+
+function exitCode(error: { readonly code?: unknown } | null): number {
+  if (!error) return 0;
+  return typeof error.code === "number" ? error.code : 1;
+}
+
+const missing = (program: string, cause: unknown) =>
+  new OpenClawError("SERVICE_UNSUPPORTED", {
+    message: `There is no \`${program}\` on this machine.`,
+    fix: "Run the gateway in a terminal, or by the service manager that this machine has: openclaw gateway run",
+    cause,
+  });
+
+export interface InstallFlags extends ServiceChoices {
+  readonly token?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+/** `gateway install`: writes the service, starts it, and waits until the gateway answers. */
+export async function serviceInstall(io: Io, flags: InstallFlags): Promise<number> {
+  const { paths } = await requireState(io);
+  const { manager, scene } = serviceHere(io);
+  const plan = servicePlan(paths, scene, flags);
+  await refuseForeign(manager, flags.force === true);
+  const kept = await keepSecrets(plan.secretsFile, await secretsFor(io, paths, flags.token));
+  for (const { path, mode, text } of manager.files(plan)) {
+    await (isInside(path, paths.stateDir) ? makePrivateDir(dirname(path)) : mkdir(dirname(path), { recursive: true }));
+    await writeAtomic(path, text);
+    await chmod(path, mode);
+  }
+  const enabled = await manager.enable();
+  const notes = [
+    ...(kept.length > 0
+      ? [
+          `${kept.join(", ")}: written into ${plan.secretsFile}, because a service does not have the variables of this terminal.`,
+        ]
+      : []),
+    ...enabled,
+  ];
+  const other = await ownerBesides(manager, paths);
+  if (other !== undefined)
+    notes.push(
+      `A gateway runs already (pid ${other}). The service takes over with: openclaw gateway stop && openclaw gateway start`,
+    );
+  const started = other === undefined ? await bringUp(io, manager, () => manager.restart()) : undefined;
+  if (flags.json === true)
+    writeJson(io, { service: manager.name, file: manager.file, started: started?.pid !== undefined, kept, notes });
+  else
+    io.out(
+      [
+        `Installed ${manager.name} (${manager.kind}): ${manager.file}`,
+        ...(started ? [runsLine(started)] : []),
+        ...notes,
+        "",
+      ].join("\n"),
+    );
+  return 0;
+}
+
+const runsLine = ({ pid, url }: { pid?: number; url: string }) => `The gateway runs (pid ${pid}) and answers at ${url}`;
+
+export interface ServiceFlags {
+  readonly json?: boolean;
+}
+
+/** `gateway start`: nothing happens when it runs. */
+export async function serviceStart(io: Io, flags: ServiceFlags): Promise<number> {
+  const { manager, paths } = await installed(io);
+  const other = await ownerBesides(manager, paths);
+  if (other !== undefined)
+    throw new OpenClawError("STATE_LOCKED", {
+      message: `A gateway that is no service runs on ${paths.stateDir} (pid ${other}).`,
+      fix: "Stop it first: openclaw gateway stop",
+    });
+  return report(io, flags, await bringUp(io, manager, () => manager.start()));
+}
+
+export interface RestartFlags extends ServiceFlags {
+  /** Milliseconds to wait first until no run is active. */
+  readonly waitMs?: number;
+}
+
+/** `gateway restart`: runs get their time to finish, and unfinished ones continue afterwards. */
+export async function serviceRestart(io: Io, flags: RestartFlags): Promise<number> {
+  const { manager } = await installed(io);
+  if (flags.waitMs !== undefined) await untilIdle(io, flags.waitMs);
+  return report(io, flags, await bringUp(io, manager, () => manager.restart()));
+}
+
+export interface StopFlags extends ServiceFlags {
+  /** The service does not start by itself again, until it is started. */
+  readonly disable?: boolean;
+}
+
+/** `gateway stop`: by the service manager where the service runs, because that would start it again. */
+export async function serviceStop(io: Io, flags: StopFlags): Promise<number> {
+  const own = await serviceOf(io);
+  if (own && flags.disable === true) await own.manager.disable();
+  if (!own?.state.running) return gatewayStop(io);
+  await withProgress(io, "Waiting for runs to finish", own.manager.stop());
+  io.out(`Stopped ${own.manager.name}.\n`);
+  return 0;
+}
+
+/** `gateway uninstall`: the service goes, the state directory stays. */
+export async function serviceUninstall(io: Io, flags: ServiceFlags): Promise<number> {
+  const { manager, paths, scene } = serviceHere(io);
+  const files = manager.files(servicePlan(paths, scene));
+  const isThere = files.some(({ path }) => existsSync(path));
+  if (isThere) {
+    await refuseForeign(manager, false);
+    await manager.stop().catch(() => undefined);
+    await manager.disable().catch(() => undefined);
+    for (const { path } of files) await rm(path, { force: true });
+    await manager.forget();
+  }
+  if (flags.json === true) writeJson(io, { service: manager.name, removed: isThere });
+  else
+    io.out(
+      isThere ? `Removed ${manager.name}. ${paths.stateDir} stays as it is.\n` : `${manager.name} is not installed.\n`,
+    );
+  return 0;
+}
+
+/** The installed service and its state; undefined where none is installed or can be. */
+export async function serviceOf(io: Io): Promise<{ manager: ServiceManager; state: ServiceState } | undefined> {
+  try {
+    const { manager } = serviceHere(io);
+    if (!(await isOurs(manager))) return undefined;
+    return { manager, state: await manager.state() };
+  } catch (error) {
+    if (error instanceof OpenClawError && error.code === "SERVICE_UNSUPPORTED") return undefined;
+    throw error;
+  }
+}
+
+async function installed(io: Io): Promise<Service> {
+  const service = serviceHere(io);
+  if (await isOurs(service.manager)) return service;
+  throw new OpenClawError("SERVICE_MISSING", {
+    message: `The gateway of ${service.paths.stateDir} is not installed as a service.`,
+    fix: "Install it: openclaw gateway install",
+  });
+}
+
+const isOurs = async ({ file }: ServiceManager): Promise<boolean> =>
+  (await unlessMissing(readFile(file, "utf8")))?.includes(SERVICE_MARK) === true;
+
+/** Another program's service of the same name is not written over by itself. */
+async function refuseForeign(manager: ServiceManager, isForced: boolean): Promise<void> {
+  if (isForced || !existsSync(manager.file) || (await isOurs(manager))) return;
+  throw new OpenClawError("SERVICE_FOREIGN", {
+    message: `${manager.file} was written by another program, such as OpenClaw.`,
+    fix: "Uninstall that service with its own program. `openclaw gateway install --force` writes over it.",
+  });
+}
+
+/** The gateway that holds the state directory and is not the service's. */
+async function ownerBesides(manager: ServiceManager, { stateDir }: StatePaths): Promise<number | undefined> {
+  const lock = await readStateLock(stateDir);
+  if (lock?.alive !== true) return undefined;
+  const { running, pid } = await manager.state();
+  return running && (pid === undefined || pid === lock.pid) ? undefined : lock.pid;
+}
+
+/** Starts the service, and waits until the gateway answers. Rejects with SERVICE_FAILED when it does not. */
+async function bringUp(
+  io: Io,
+  manager: ServiceManager,
+  start: () => Promise<void>,
+): Promise<{ pid?: number; url: string }> {
+  return withProgress(
+    io,
+    "Waiting until the gateway answers",
+    (async () => {
+      await start();
+      for (let waited = 0; waited < START_MS; waited += LOOK_EVERY_MS) {
+        const look = await readGatewayState(io, await readState(io), 2000);
+        if (look.status) return look;
+        const state = await manager.state();
+        if (!state.running && /failed/.test(state.detail)) break;
+        await sleep(LOOK_EVERY_MS);
+      }
+      throw new OpenClawError("SERVICE_FAILED", {
+        message: `${manager.name} does not answer: ${(await manager.state()).detail}`,
+        fix: `Look into: ${manager.logCommand}`,
+      });
+    })(),
+  );
+}
+
+function report(io: Io, { json }: ServiceFlags, { pid, url }: { pid?: number; url: string }): number {
+  if (json === true) writeJson(io, { running: true, pid: pid ?? null, url });
+  else io.out(`${runsLine({ url, ...(pid !== undefined && { pid }) })}\n`);
+  return 0;
+}
+
+const preflight = z.looseObject({ safe: z.boolean() });
+
+/** Waits until no run is active, for at most so long. */
+async function untilIdle(io: Io, mostMs: number): Promise<void> {
+  const state = await readState(io);
+  if (!state.owner) return;
+  await withProgress(
+    io,
+    "Waiting until no run is active",
+    withGateway(io, state, async (client) => {
+      for (const until = Date.now() + mostMs; Date.now() < until;) {
+        if ((await client.call("gateway.restart.preflight", {}, preflight)).safe) return;
+        await sleep(LOOK_EVERY_MS);
+      }
+    }),
+  );
+}
+
+/** Variables of this terminal that the gateway reads as secrets: those that the config names, and keys of providers. */
+async function secretsFor({ env }: Io, paths: StatePaths, token?: string): Promise<ReadonlyMap<string, string>> {
+  const source = await readConfigSource({ path: paths.configPath, env });
+  const texts = [...source.files.values()].map(({ text }) => text).join("\n");
+  const named = [...texts.matchAll(/\$\{?([A-Za-z_]\w*)/g)].map((match) => match[1] ?? "");
+  const names = [...new Set([...named, ...KEY_VARIABLES])].filter((name) => !NOT_SECRET.has(name));
+  const given = names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
+  return new Map([...given, ...(token === undefined ? [] : [["OPENCLAW_GATEWAY_TOKEN", token] as const])]);
+}
+const NOT_SECRET = new Set(["HOME", "PATH", "USER", "NODE_OPTIONS"]);
+
+/** Writes variables into the service's file, mode 0600, beside those that it has. Returns the names that were written. */
+async function keepSecrets(file: string, secrets: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  if (secrets.size === 0) return [];
+  const before = (await unlessMissing(readFile(file, "utf8"))) ?? "";
+  const others = before.split("\n").filter((line) => line !== "" && !secrets.has(line.split("=")[0] ?? ""));
+  const lines = [...others, ...[...secrets].map(([name, value]) => `${name}=${quoted(value)}`)];
+  await makePrivateDir(dirname(file));
+  await writeAtomic(file, `${lines.join("\n")}\n`);
+  return [...secrets.keys()];
+}
+
+/** A value that systemd and a shell read alike. */
+const quoted = (value: string): string =>
+  /^[\w@%+=:,./-]*$/.test(value) ? value : `"${value.replaceAll(/["\\$`]/g, String.raw`\$&`)}"`;

@@ -6,6 +6,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   "src/app": [
     "main.ts",
     "cli",
+    "import",
     "doctor",
     "gateway",
     "tasks",

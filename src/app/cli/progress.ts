@@ -6,14 +6,16 @@ const FRAME_MS = 120;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /** Shows a line on the terminal when work takes longer than a second, until `stop` is called. Shows nothing in a pipe. */
-export function startProgress(io: Io, label: string): { stop(): void } {
+export function startProgress(io: Io, label: string | (() => string)): { stop(): void } {
   if (!io.isErrTerminal) return { stop: () => undefined };
   const begun = Date.now();
   let frame = 0;
   const timer = setInterval(() => {
     const ms = Date.now() - begun;
     if (ms < PATIENCE_MS) return;
-    io.err(`${REWRITE}${FRAMES[frame % FRAMES.length]} ${label} ${Math.floor(ms / 1000)} s`);
+    io.err(
+      `${REWRITE}${FRAMES[frame % FRAMES.length]} ${typeof label === "string" ? label : label()} ${Math.floor(ms / 1000)} s`,
+    );
     frame += 1;
   }, FRAME_MS);
   timer.unref();

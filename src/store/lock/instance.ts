@@ -12,6 +12,8 @@ export interface Instance {
   readonly id: string;
   /** Whether a person has said that channels may start although another program wrote the directory last. */
   readonly isAdopted: boolean;
+  /** Whether its config came from another program's directory: channels start once it is adopted. */
+  readonly isImported: boolean;
 }
 
 const fileIn = (stateDir: string): string => join(stateDir, "state", "instance.json");
@@ -23,7 +25,7 @@ export async function readInstance(stateDir: string): Promise<Instance | undefin
   try {
     const value: unknown = JSON.parse(text);
     if (!isFields(value) || typeof value["id"] !== "string" || value["id"] === "") return undefined;
-    return { id: value["id"], isAdopted: value["adopted"] === true };
+    return { id: value["id"], isAdopted: value["adopted"] === true, isImported: value["imported"] === true };
   } catch {
     // A damaged file is made anew; channels then stay off in a directory of another program until a person adopts it again.
     return undefined;
@@ -37,9 +39,11 @@ export async function changeInstance(stateDir: string, changes: Partial<Instance
   const release = await lockFile(path);
   try {
     const known = await readInstance(stateDir);
-    const { id, isAdopted } = { id: randomUUID(), isAdopted: false, ...known, ...changes };
-    await writeAtomic(path, `${JSON.stringify({ id, ...(isAdopted && { adopted: true }) })}\n`);
-    return { id, isAdopted };
+    const made = { id: randomUUID(), isAdopted: false, isImported: false, ...known, ...changes };
+    const { id, isAdopted, isImported } = made;
+    const written = { id, ...(isAdopted && { adopted: true }), ...(isImported && { imported: true }) };
+    await writeAtomic(path, `${JSON.stringify(written)}\n`);
+    return made;
   } finally {
     await release();
   }

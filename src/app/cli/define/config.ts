@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import type { ImportFlags } from "../commands/import.ts";
 import type { Act } from "./act.ts";
 
 interface Json {
@@ -47,6 +48,21 @@ export function defineConfig(program: Command, act: Act): void {
         const { onboard } = await import("../commands/onboard.ts");
         return onboard(io, options);
       }),
+    );
+}
+
+/** `import`, which takes over the state of OpenClaw. */
+export function defineImport(program: Command, act: Act): void {
+  program
+    .command("import")
+    .argument("[dir]", "state directory of OpenClaw; default: ~/.openclaw or ~/.clawdbot")
+    .description("take over the conversations, settings and people of an OpenClaw; its files stay as they are")
+    .option("--dry-run", "show what would be taken and what stays behind, and write nothing")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, dir: string | undefined, flags: ImportFlags) =>
+        (await import("../commands/import.ts")).importCommand(io, dir, flags),
+      ),
     );
 }
 

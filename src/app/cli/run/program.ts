@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { defineAgent } from "../define/agent.ts";
-import { defineConfig } from "../define/config.ts";
+import { defineConfig, defineImport } from "../define/config.ts";
 import { defineGateway } from "../define/gateway.ts";
 import { defineInbox } from "../define/inbox.ts";
 import { defineDiagnostics } from "../define/diagnostics.ts";
@@ -103,6 +103,7 @@ const DEFINITIONS = [
   defineInbox,
   defineSystem,
   defineConfig,
+  defineImport,
   definePlugins,
   definePluginsInit,
 ];

@@ -1,0 +1,246 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDiskError } from "../../store/disk.ts";
+import { openJournal } from "../../store/journal/journal.ts";
+import { acquireStateLock, readStateLock } from "../../store/lock/lock.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import type { Env } from "../../utils/env.ts";
+import { errorCode } from "../../utils/missing.ts";
+import { errorText } from "../../utils/text/error-text.ts";
+import type { LoadOptions } from "../config/load.ts";
+import { journalPath, makeStateDirs, type StatePaths } from "../config/paths.ts";
+import { readConfigSource } from "../config/source.ts";
+import { withPresentForms } from "../config/old-forms.ts";
+import { defaultAgentIn } from "./config-facts.ts";
+import type { Item, ImportKind, Left, OpenTarget, Target } from "./kind.ts";
+import { IMPORT_KINDS } from "./kinds.ts";
+import { openReceipts, readReceipts, receiptName, type Outcome, type Receipt, type ReceiptBook } from "./receipts.ts";
+import { findSource, openSource, type Source, SourceDatabases } from "./source.ts";
+
+export interface ImportOptions {
+  /** The directory that a person named. */
+  readonly from: string | undefined;
+  readonly paths: StatePaths;
+  readonly load: LoadOptions;
+  readonly env: Env;
+  /** Plans only: nothing is written. */
+  readonly dryRun: boolean;
+  /** Told while items of a kind are taken. */
+  onProgress(title: string, done: number, all: number): void;
+}
+
+/** `taken` or, in a dry run, `new`; `there`: an earlier import took it; `left`: it stays behind; `failed`: it could not be read or written. */
+export type ItemState = "new" | "taken" | "there" | "left" | "failed";
+
+export interface ImportedItem {
+  readonly id: string;
+  readonly name: string;
+  readonly state: ItemState;
+  readonly made?: string;
+  /** Why it was left, or has failed. */
+  readonly why?: string;
+  readonly notes: readonly string[];
+}
+
+export interface ImportedKind {
+  readonly kind: string;
+  readonly title: string;
+  readonly items: readonly ImportedItem[];
+  /** What stays behind, and why. */
+  readonly left: readonly Left[];
+}
+
+export interface Imported {
+  readonly source: string;
+  readonly target: string;
+  readonly era: Source["era"];
+  readonly dryRun: boolean;
+  readonly warnings: readonly string[];
+  readonly kinds: readonly ImportedKind[];
+}
+
+/**
+ * Takes over what a state directory of OpenClaw has. Can be called again after any end: items with a receipt are there. Throws NOT_FOUND and USAGE
+ * for the source, STATE_LOCKED while a gateway has the target, or the source, and what the journal and the disk throw.
+ */
+export async function importState(options: ImportOptions): Promise<Imported> {
+  const { paths, dryRun } = options;
+  const dir = await findSource(options.from, paths.stateDir, options.env);
+  if (dryRun) return withTemporary(tmpdir(), (copies) => withSource(dir, copies, options, plan));
+  await makeStateDirs(paths);
+  const lock = await acquireStateLock(paths.stateDir);
+  try {
+    await removeLeftCopies(paths.stateSub);
+    return await withTemporary(paths.stateSub, (copies) => withSource(dir, copies, options, take));
+  } finally {
+    await lock.release();
+  }
+}
+
+type Work = (source: Source, target: Target, options: ImportOptions) => Promise<Imported>;
+
+async function withSource(dir: string, copies: string, options: ImportOptions, work: Work): Promise<Imported> {
+  const databases = new SourceDatabases(copies);
+  try {
+    const source = await openSource(dir, options.env, databases);
+    return await work(source, await targetFor(source, options), options);
+  } finally {
+    await databases.close();
+  }
+}
+
+const COPIES = "import-";
+
+async function withTemporary<T>(above: string, work: (dir: string) => Promise<T>): Promise<T> {
+  const dir = await mkdtemp(join(above, COPIES));
+  try {
+    return await work(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Copies of databases that a killed import has left. */
+async function removeLeftCopies(stateSub: string): Promise<void> {
+  const left = (await readdir(stateSub)).filter((name) => /^import-\w{6}$/.test(name));
+  for (const name of left) await rm(join(stateSub, name), { recursive: true, force: true });
+}
+
+/** The config of the target decides, once there is one; before, that of the source will be its config. */
+async function targetFor(source: Source, { paths, load }: ImportOptions): Promise<Target> {
+  const own = await readConfigSource(load);
+  const value = own.text === undefined ? source.value : withPresentForms(own.value).value;
+  return { paths, load, defaultAgent: defaultAgentIn(value), receipts: await readReceipts(paths.stateDir) };
+}
+
+async function plan(source: Source, target: Target, options: ImportOptions): Promise<Imported> {
+  const held = await readStateLock(target.paths.stateDir);
+  const busy =
+    held?.alive === true
+      ? [`A gateway (pid ${held.pid}) has ${target.paths.stateDir}: stop it before the import.`]
+      : [];
+  const known = target.receipts;
+  const kinds: ImportedKind[] = [];
+  for (const kind of IMPORT_KINDS) {
+    const { items, left } = await kind.plan(source, target);
+    const state = (item: Item) =>
+      isThere(known.get(receiptName({ kind: kind.id, id: item.id })), item) ? "there" : "new";
+    kinds.push({
+      kind: kind.id,
+      title: kind.title,
+      items: items.map((item) => ({ id: item.id, name: item.name, state: state(item), notes: item.notes ?? [] })),
+      left,
+    });
+  }
+  return report(source, options, [...busy, ...warningsOf(source)], kinds);
+}
+
+const isThere = (receipt: Receipt | undefined, item: Item): boolean =>
+  receipt !== undefined && receipt.left === undefined && receipt.version === item.version;
+
+async function take(source: Source, target: Target, options: ImportOptions): Promise<Imported> {
+  refuseRunning(source);
+  const receipts = await openReceipts(target.paths.stateDir, target.receipts);
+  const journal = await openJournal({ path: journalPath(target.paths), bootId: `import-${process.pid}` });
+  const taking: Taking = { source, receipts, to: { ...target, journal }, options };
+  try {
+    const kinds: ImportedKind[] = [];
+    for (const kind of IMPORT_KINDS) kinds.push(await takeKind(kind, taking));
+    return report(source, options, warningsOf(source), kinds);
+  } finally {
+    await journal.close();
+    await receipts.close();
+  }
+}
+
+interface Taking {
+  readonly source: Source;
+  readonly receipts: ReceiptBook;
+  readonly to: OpenTarget;
+  readonly options: ImportOptions;
+}
+
+/** Planned after the kinds before it are taken: the config is there when the others need it. */
+async function takeKind(kind: ImportKind, taking: Taking): Promise<ImportedKind> {
+  const { items, left } = await kind.plan(taking.source, taking.to);
+  const results: ImportedItem[] = [];
+  let next = 0;
+  let done = 0;
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) {
+      const item = items[at];
+      if (item) results[at] = await takeItem(kind, item, taking);
+      done += 1;
+      taking.options.onProgress(kind.title, done, items.length);
+    }
+  };
+  await Promise.all(Array.from({ length: kind.atOnce ?? 1 }, work));
+  return { kind: kind.id, title: kind.title, items: results, left };
+}
+
+async function takeItem(kind: ImportKind, item: Item, { source, receipts, to }: Taking): Promise<ImportedItem> {
+  const { id, name, version, notes = [] } = item;
+  const before = to.receipts.get(receiptName({ kind: kind.id, id }));
+  if (isThere(before, item)) return { id, name, state: "there", notes: before?.notes ?? [], ...madeOf(before) };
+  const outcome = await tried(item, to, before);
+  if ("failed" in outcome) return { id, name, state: "failed", why: outcome.failed, notes };
+  const all = [...notes, ...(outcome.notes ?? [])];
+  await receipts.add({
+    kind: kind.id,
+    id,
+    name,
+    version,
+    at: new Date().toISOString(),
+    from: source.dir,
+    ...outcome,
+    ...(all.length > 0 && { notes: all }),
+  });
+  const { left } = outcome;
+  return {
+    id,
+    name,
+    state: left === undefined ? "taken" : "left",
+    ...madeOf(outcome),
+    ...(left !== undefined && { why: left }),
+    notes: all,
+  };
+}
+
+const madeOf = (outcome: Outcome | undefined): { made?: string } =>
+  outcome?.made === undefined ? {} : { made: outcome.made };
+
+/** A file that cannot be read is no reason to leave the others behind; a full disk is. */
+async function tried(item: Item, to: OpenTarget, before: Receipt | undefined): Promise<Outcome | { failed: string }> {
+  try {
+    return await item.take(to, before);
+  } catch (error) {
+    if (isDiskError(error)) throw error;
+    if (errorCode(error) === undefined || errorCode(error)?.startsWith("ERR_ASSERT")) throw error;
+    return { failed: errorText(error) };
+  }
+}
+
+function refuseRunning({ running, dir }: Source): void {
+  if (running?.sure !== true) return;
+  throw new OpenClawError("STATE_LOCKED", {
+    message: `${dir} is in use: ${running.text}.`,
+    fix: "Stop it (with its own `openclaw gateway stop`), then import; or copy the directory and import the copy.",
+  });
+}
+
+function warningsOf({ running, dir, configProblem }: Source): readonly string[] {
+  return [
+    ...(running
+      ? [`${dir} may be in use: ${running.text}. Stop OpenClaw, so that nothing changes while it is read.`]
+      : []),
+    ...(configProblem === undefined ? [] : [`The config of ${dir} cannot be read: ${configProblem}`]),
+  ];
+}
+
+const report = (
+  { dir, era }: Source,
+  { paths, dryRun }: ImportOptions,
+  warnings: readonly string[],
+  kinds: readonly ImportedKind[],
+): Imported => ({ source: dir, target: paths.stateDir, era, dryRun, warnings, kinds });

@@ -12,11 +12,18 @@ import type { LoadOptions } from "../config/load.ts";
 import { journalPath, makeStateDirs, type StatePaths } from "../config/paths.ts";
 import { readConfigSource } from "../config/source.ts";
 import { withPresentForms } from "../config/old-forms.ts";
-import { defaultAgentIn } from "./config-facts.ts";
-import type { Item, ImportKind, Left, OpenTarget, Target } from "./kind.ts";
+import { defaultAgentIn } from "./frame/target.ts";
+import type { Item, ImportKind, Left, OpenTarget, Target } from "./frame/kind.ts";
 import { IMPORT_KINDS } from "./kinds.ts";
-import { openReceipts, readReceipts, receiptName, type Outcome, type Receipt, type ReceiptBook } from "./receipts.ts";
-import { findSource, openSource, type Source, SourceDatabases } from "./source.ts";
+import {
+  openReceipts,
+  readReceipts,
+  receiptName,
+  type ItemOutcome,
+  type ItemReceipt,
+  type ReceiptBook,
+} from "./frame/receipts.ts";
+import { findSource, openSource, SourceDatabases, type ImportSource } from "./frame/source.ts";
 
 export interface ImportOptions {
   /** The directory that a person named. */
@@ -51,10 +58,10 @@ export interface ImportedKind {
   readonly left: readonly Left[];
 }
 
-export interface Imported {
+export interface ImportReport {
   readonly source: string;
   readonly target: string;
-  readonly era: Source["era"];
+  readonly era: ImportSource["era"];
   readonly dryRun: boolean;
   readonly warnings: readonly string[];
   readonly kinds: readonly ImportedKind[];
@@ -64,7 +71,7 @@ export interface Imported {
  * Takes over what a state directory of OpenClaw has. Can be called again after any end: items with a receipt are there. Throws NOT_FOUND and USAGE
  * for the source, STATE_LOCKED while a gateway has the target, or the source, and what the journal and the disk throw.
  */
-export async function importState(options: ImportOptions): Promise<Imported> {
+export async function importState(options: ImportOptions): Promise<ImportReport> {
   const { paths, dryRun } = options;
   const dir = await findSource(options.from, paths.stateDir, options.env);
   if (dryRun) return withTemporary(tmpdir(), (copies) => withSource(dir, copies, options, plan));
@@ -78,9 +85,9 @@ export async function importState(options: ImportOptions): Promise<Imported> {
   }
 }
 
-type Work = (source: Source, target: Target, options: ImportOptions) => Promise<Imported>;
+type Work = (source: ImportSource, target: Target, options: ImportOptions) => Promise<ImportReport>;
 
-async function withSource(dir: string, copies: string, options: ImportOptions, work: Work): Promise<Imported> {
+async function withSource(dir: string, copies: string, options: ImportOptions, work: Work): Promise<ImportReport> {
   const databases = new SourceDatabases(copies);
   try {
     const source = await openSource(dir, options.env, databases);
@@ -108,13 +115,13 @@ async function removeLeftCopies(stateSub: string): Promise<void> {
 }
 
 /** The config of the target decides, once there is one; before, that of the source will be its config. */
-async function targetFor(source: Source, { paths, load }: ImportOptions): Promise<Target> {
+async function targetFor(source: ImportSource, { paths, load }: ImportOptions): Promise<Target> {
   const own = await readConfigSource(load);
   const value = own.text === undefined ? source.value : withPresentForms(own.value).value;
   return { paths, load, defaultAgent: defaultAgentIn(value), receipts: await readReceipts(paths.stateDir) };
 }
 
-async function plan(source: Source, target: Target, options: ImportOptions): Promise<Imported> {
+async function plan(source: ImportSource, target: Target, options: ImportOptions): Promise<ImportReport> {
   const held = await readStateLock(target.paths.stateDir);
   const busy =
     held?.alive === true
@@ -136,10 +143,10 @@ async function plan(source: Source, target: Target, options: ImportOptions): Pro
   return report(source, options, [...busy, ...warningsOf(source)], kinds);
 }
 
-const isThere = (receipt: Receipt | undefined, item: Item): boolean =>
+const isThere = (receipt: ItemReceipt | undefined, item: Item): boolean =>
   receipt !== undefined && receipt.left === undefined && receipt.version === item.version;
 
-async function take(source: Source, target: Target, options: ImportOptions): Promise<Imported> {
+async function take(source: ImportSource, target: Target, options: ImportOptions): Promise<ImportReport> {
   refuseRunning(source);
   const receipts = await openReceipts(target.paths.stateDir, target.receipts);
   const journal = await openJournal({ path: journalPath(target.paths), bootId: `import-${process.pid}` });
@@ -155,7 +162,7 @@ async function take(source: Source, target: Target, options: ImportOptions): Pro
 }
 
 interface Taking {
-  readonly source: Source;
+  readonly source: ImportSource;
   readonly receipts: ReceiptBook;
   readonly to: OpenTarget;
   readonly options: ImportOptions;
@@ -207,11 +214,15 @@ async function takeItem(kind: ImportKind, item: Item, { source, receipts, to }: 
   };
 }
 
-const madeOf = (outcome: Outcome | undefined): { made?: string } =>
+const madeOf = (outcome: ItemOutcome | undefined): { made?: string } =>
   outcome?.made === undefined ? {} : { made: outcome.made };
 
 /** A file that cannot be read is no reason to leave the others behind; a full disk is. */
-async function tried(item: Item, to: OpenTarget, before: Receipt | undefined): Promise<Outcome | { failed: string }> {
+async function tried(
+  item: Item,
+  to: OpenTarget,
+  before: ItemReceipt | undefined,
+): Promise<ItemOutcome | { failed: string }> {
   try {
     return await item.take(to, before);
   } catch (error) {
@@ -221,7 +232,7 @@ async function tried(item: Item, to: OpenTarget, before: Receipt | undefined): P
   }
 }
 
-function refuseRunning({ running, dir }: Source): void {
+function refuseRunning({ running, dir }: ImportSource): void {
   if (running?.sure !== true) return;
   throw new OpenClawError("STATE_LOCKED", {
     message: `${dir} is in use: ${running.text}.`,
@@ -229,7 +240,7 @@ function refuseRunning({ running, dir }: Source): void {
   });
 }
 
-function warningsOf({ running, dir, configProblem }: Source): readonly string[] {
+function warningsOf({ running, dir, configProblem }: ImportSource): readonly string[] {
   return [
     ...(running
       ? [`${dir} may be in use: ${running.text}. Stop OpenClaw, so that nothing changes while it is read.`]
@@ -239,8 +250,8 @@ function warningsOf({ running, dir, configProblem }: Source): readonly string[] 
 }
 
 const report = (
-  { dir, era }: Source,
+  { dir, era }: ImportSource,
   { paths, dryRun }: ImportOptions,
   warnings: readonly string[],
   kinds: readonly ImportedKind[],
-): Imported => ({ source: dir, target: paths.stateDir, era, dryRun, warnings, kinds });
+): ImportReport => ({ source: dir, target: paths.stateDir, era, dryRun, warnings, kinds });

@@ -7,12 +7,12 @@
  *   `database.has(table, …columns)`, never at a version.
  * - An item's `id` is a name that stays when the source is moved (no path above the source). Its `version` changes with its content. The runner
  *   passes over an item that has a receipt with this version.
- * - `take` makes the item durable here and resolves with an `Outcome`; the receipt is written after it. A kill may come at any moment, so the
+ * - `take` makes the item durable here and resolves with an `ItemOutcome`; the receipt is written after it. A kill may come at any moment, so the
  *   next `take` of the same item must give the same result: write through `writeAtomic` or one transaction of `to.journal`. It keeps what
  *   the target has of its own: resolve with `left` and the reason instead of replacing it.
  * - A test imports a small source through the command (`test/app/import/`).
  */
-import type { ImportKind } from "./kind.ts";
+import type { ImportKind } from "./frame/kind.ts";
 import { configKind } from "./kinds/config.ts";
 
 export const IMPORT_KINDS: readonly ImportKind[] = [configKind];

@@ -1,4 +1,4 @@
-import { importState, type Imported, type ImportedItem, type ImportedKind } from "../../import/import.ts";
+import { importState, type ImportReport, type ImportedItem, type ImportedKind } from "../../import/import.ts";
 import { writeJson, type Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { loadOptions } from "../state.ts";
@@ -32,14 +32,14 @@ export async function importCommand(io: Io, from: string | undefined, flags: Imp
   return imported.kinds.some(({ items }) => items.some(({ state }) => state === "failed")) ? 1 : 0;
 }
 
-const ERAS: Readonly<Record<Imported["era"], string>> = {
+const ERAS: Readonly<Record<ImportReport["era"], string>> = {
   clawdbot: "from the time of Clawdbot",
   jsonl: "conversations in files",
   mixed: "conversations in files, other state in databases",
   sqlite: "conversations in databases",
 };
 
-function print(io: Io, imported: Imported): void {
+function print(io: Io, imported: ImportReport): void {
   const { source, target, era, dryRun, warnings, kinds } = imported;
   io.out(`${dryRun ? "Would import" : "Imported"} ${source} (${ERAS[era]}) into ${target}.\n`);
   for (const warning of warnings) io.out(`Warning: ${warning}\n`);

@@ -10,9 +10,9 @@ import { loadSource } from "../../config/load.ts";
 import { withPresentForms, type FormEdit } from "../../config/old-forms.ts";
 import { ConfigError, isRecord, showPath, valueAt, type KeyPath } from "../../config/schema/problem.ts";
 import { type ConfigSource, readConfigText, sourceOf } from "../../config/source.ts";
-import type { ImportKind, Item, KindPlan, Left, OpenTarget, Target } from "../kind.ts";
-import { receiptName, type Outcome, type Receipt } from "../receipts.ts";
-import type { Source } from "../source.ts";
+import type { ImportKind, Item, KindPlan, Left, OpenTarget, Target } from "../frame/kind.ts";
+import { receiptName, type ItemOutcome, type ItemReceipt } from "../frame/receipts.ts";
+import type { ImportSource } from "../frame/source.ts";
 
 const KIND = "config";
 const ID = "config";
@@ -44,11 +44,11 @@ export const configKind: ImportKind = {
   },
 };
 
-const missing = ({ configProblem, dir }: Source): readonly Left[] => [
+const missing = ({ configProblem, dir }: ImportSource): readonly Left[] => [
   { name: "config", why: configProblem ?? `${dir} has none` },
 ];
 
-async function put(text: string, { load, paths }: OpenTarget, before: Receipt | undefined): Promise<Outcome> {
+async function put(text: string, { load, paths }: OpenTarget, before: ItemReceipt | undefined): Promise<ItemOutcome> {
   const there = await readConfigText(load.path);
   const isOurs = there === undefined || there === text || (before !== undefined && before.mark === hashOf(there));
   if (!isOurs) return { left: `${load.path} was changed since it was imported` };
@@ -77,7 +77,7 @@ interface ConfigHere {
   readonly notes: readonly string[];
 }
 
-async function configHere(from: Source, config: ConfigSource, to: Target): Promise<ConfigHere> {
+async function configHere(from: ImportSource, config: ConfigSource, to: Target): Promise<ConfigHere> {
   const isOne = config.files.size === 1;
   const start = isOne ? (config.text ?? "") : `${JSON.stringify(config.value, null, 2)}\n`;
   const { edits: forms, value, warnings } = withPresentForms(config.value);
@@ -106,7 +106,7 @@ function scopeOf(value: unknown): readonly FormEdit[] {
 const OWN_PLACES = new Set(["workspace", "agentDir"]);
 
 /** Places below the source as the same ones below the target: what is taken over lies there. */
-function placesOf(value: unknown, from: Source, to: Target): readonly FormEdit[] {
+function placesOf(value: unknown, from: ImportSource, to: Target): readonly FormEdit[] {
   const found: FormEdit[] = [];
   const walk = (node: unknown, path: KeyPath): void => {
     if (Array.isArray(node)) for (const [at, child] of node.entries()) walk(child, [...path, at]);
@@ -121,7 +121,7 @@ function placesOf(value: unknown, from: Source, to: Target): readonly FormEdit[]
 }
 
 /** A path of the config: the same place below the target's directory when it lies below the source's. */
-export function placeHere(path: string, from: Pick<Source, "dir">, to: Pick<Target, "paths" | "load">): string {
+function placeHere(path: string, from: Pick<ImportSource, "dir">, to: Pick<Target, "paths" | "load">): string {
   const home = to.load.env["HOME"] ?? "";
   const whole = path.startsWith("~/") ? join(home, path.slice(2)) : path;
   return isInside(whole, from.dir) ? join(to.paths.stateDir, whole.slice(from.dir.length)) : path;

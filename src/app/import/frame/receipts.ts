@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LineFile } from "../../sessions/transcript/line-file.ts";
-import { makePrivateDir, removeUnfinished, writeAtomic } from "../../store/disk.ts";
-import { isFields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
+import { LineFile } from "../../../sessions/transcript/line-file.ts";
+import { makePrivateDir, removeUnfinished, writeAtomic } from "../../../store/disk.ts";
+import { isFields } from "../../../utils/fields.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
 
 /** What became of an item that was tried. */
-export interface Outcome {
+export interface ItemOutcome {
   /** Why it stays behind after all. The next import tries it again. */
   readonly left?: string;
   /** Where it is now: a path below the state directory, a session key, a name. */
@@ -18,7 +18,7 @@ export interface Outcome {
 }
 
 /** The record of an item that was taken, or that was left when it was tried. */
-export interface Receipt extends Outcome {
+export interface ItemReceipt extends ItemOutcome {
   /** Id of the item's kind. */
   readonly kind: string;
   readonly id: string;
@@ -33,23 +33,23 @@ export interface Receipt extends Outcome {
 const fileIn = (stateDir: string): string => join(stateDir, "state", "imports.jsonl");
 
 /** The receipts of a state directory, the latest of each item. Lines that a kill has cut off are passed over. */
-export async function readReceipts(stateDir: string): Promise<ReadonlyMap<string, Receipt>> {
+export async function readReceipts(stateDir: string): Promise<ReadonlyMap<string, ItemReceipt>> {
   const text = (await unlessMissing(readFile(fileIn(stateDir), "utf8"))) ?? "";
   return new Map(text.split("\n").flatMap((line) => receiptIn(line).map((one) => [receiptName(one), one] as const)));
 }
 
 /** The name of an item among all kinds. */
-export const receiptName = ({ kind, id }: Pick<Receipt, "kind" | "id">): string => `${kind}/${id}`;
+export const receiptName = ({ kind, id }: Pick<ItemReceipt, "kind" | "id">): string => `${kind}/${id}`;
 
 /** The file of the receipts, open for more. */
 export interface ReceiptBook {
   /** Resolves when the receipt is on disk. Those of one moment share a sync. */
-  add(receipt: Receipt): Promise<void>;
+  add(receipt: ItemReceipt): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Opens the file for the holder of the state directory's lock, and writes it anew without outdated and broken lines. */
-export async function openReceipts(stateDir: string, known: ReadonlyMap<string, Receipt>): Promise<ReceiptBook> {
+export async function openReceipts(stateDir: string, known: ReadonlyMap<string, ItemReceipt>): Promise<ReceiptBook> {
   const path = fileIn(stateDir);
   await makePrivateDir(dirname(path));
   await removeUnfinished(path);
@@ -61,7 +61,7 @@ export async function openReceipts(stateDir: string, known: ReadonlyMap<string, 
   };
 }
 
-function receiptIn(line: string): readonly Receipt[] {
+function receiptIn(line: string): readonly ItemReceipt[] {
   try {
     const value: unknown = JSON.parse(line);
     return isReceipt(value) ? [value] : [];
@@ -71,5 +71,5 @@ function receiptIn(line: string): readonly Receipt[] {
   }
 }
 
-const isReceipt = (value: unknown): value is Receipt =>
+const isReceipt = (value: unknown): value is ItemReceipt =>
   isFields(value) && ["kind", "id", "name", "version", "at", "from"].every((name) => typeof value[name] === "string");

@@ -1,6 +1,6 @@
-import { type AgentId, agentId, DEFAULT_AGENT } from "../../types/ids.ts";
-import { listedAgents } from "../config/keys/agent-key.ts";
-import { valueAt } from "../config/schema/problem.ts";
+import { type AgentId, agentId, DEFAULT_AGENT } from "../../../types/ids.ts";
+import { listedAgents } from "../../config/keys/agent-key.ts";
+import { valueAt } from "../../config/schema/problem.ts";
 
 /** The default agent of a config that need not be valid, as `resolveAgents` finds it. */
 export function defaultAgentIn(value: unknown): AgentId {

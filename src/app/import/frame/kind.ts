@@ -1,9 +1,9 @@
-import type { OpenJournal } from "../../store/journal/journal.ts";
-import type { AgentId } from "../../types/ids.ts";
-import type { LoadOptions } from "../config/load.ts";
-import type { StatePaths } from "../config/paths.ts";
-import type { Outcome, Receipt } from "./receipts.ts";
-import type { Source } from "./source.ts";
+import type { OpenJournal } from "../../../store/journal/journal.ts";
+import type { AgentId } from "../../../types/ids.ts";
+import type { LoadOptions } from "../../config/load.ts";
+import type { StatePaths } from "../../config/paths.ts";
+import type { ItemOutcome, ItemReceipt } from "./receipts.ts";
+import type { ImportSource } from "./source.ts";
 
 /** The state directory that takes things over. Planning only reads it. */
 export interface Target {
@@ -13,7 +13,7 @@ export interface Target {
   /** The agent whose session keys have no prefix, once the import is done. */
   readonly defaultAgent: AgentId;
   /** What earlier imports did, by `receiptName`. */
-  readonly receipts: ReadonlyMap<string, Receipt>;
+  readonly receipts: ReadonlyMap<string, ItemReceipt>;
 }
 
 /** The target while its lock is held. */
@@ -36,7 +36,7 @@ export interface Item {
    * does not replace. `before`: the receipt of an earlier version of the item. An error of the file system is noted for the item; DISK_FULL and
    * DISK_WRITE end the import.
    */
-  take(to: OpenTarget, before: Receipt | undefined): Promise<Outcome>;
+  take(to: OpenTarget, before: ItemReceipt | undefined): Promise<ItemOutcome>;
 }
 
 /** Something that stays behind. */
@@ -58,5 +58,5 @@ export interface ImportKind {
   /** Items that are taken at the same time; one when unset. */
   readonly atOnce?: number;
   /** Finds what there is. Writes nothing, in the source or in the target. */
-  plan(from: Source, to: Target): Promise<KindPlan>;
+  plan(from: ImportSource, to: Target): Promise<KindPlan>;
 }

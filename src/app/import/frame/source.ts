@@ -3,15 +3,14 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { processStart } from "../../store/lock/process-start.ts";
-import { OpenClawError } from "../../types/errors.ts";
-import { expandHome, type Env } from "../../utils/env.ts";
-import { isFields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
-import { isInside, realOf } from "../../utils/real-path.ts";
-import { withPresentForms } from "../config/old-forms.ts";
-import { isRecord, valueAt } from "../config/schema/problem.ts";
-import { readConfigSource, type ConfigSource } from "../config/source.ts";
+import { processStart } from "../../../store/lock/process-start.ts";
+import { OpenClawError } from "../../../types/errors.ts";
+import { expandHome, type Env } from "../../../utils/env.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
+import { isInside, realOf } from "../../../utils/real-path.ts";
+import { withPresentForms } from "../../config/old-forms.ts";
+import { isRecord, valueAt } from "../../config/schema/problem.ts";
+import { readConfigSource, type ConfigSource } from "../../config/source.ts";
 
 /** How a state directory keeps its conversations. */
 export type Era = "clawdbot" | "jsonl" | "mixed" | "sqlite";
@@ -28,7 +27,7 @@ export interface SourceAgent {
 }
 
 /** The state directory of another OpenClaw. Nothing in it is ever written, locked or removed. */
-export interface Source {
+export interface ImportSource {
   /** Without symbolic links. */
   readonly dir: string;
   readonly era: Era;
@@ -88,7 +87,7 @@ function apart(source: string, target: string): string {
 }
 
 /** Reads what a source has. Throws NOT_FOUND when the directory belongs to no OpenClaw. */
-export async function openSource(dir: string, env: Env, databases: SourceDatabases): Promise<Source> {
+export async function openSource(dir: string, env: Env, databases: SourceDatabases): Promise<ImportSource> {
   const agents = await agentsOf(dir);
   const shared = await fileOr(join(dir, "state", "openclaw.sqlite"));
   const config = await configOf(dir, env);
@@ -168,7 +167,7 @@ const fileOr = async (path: string): Promise<string | undefined> =>
   (await unlessMissing(stat(path)))?.isFile() === true ? path : undefined;
 
 /** Finds a gateway that uses the directory: by the locks of its versions, else by its port. */
-async function runningIn(dir: string, value: unknown): Promise<Source["running"]> {
+async function runningIn(dir: string, value: unknown): Promise<ImportSource["running"]> {
   const names = [`openclaw-${process.getuid?.() ?? ""}`, "openclaw"];
   const folders = [join(dir, "tmp"), tmpdir()].flatMap((above) => names.map((name) => join(above, name)));
   for (const folder of folders) {
@@ -219,7 +218,7 @@ const answers = (port: number): Promise<boolean> =>
   });
 
 /** A private copy of a database of the source. */
-export class SourceDatabase {
+class SourceDatabase {
   readonly #db: DatabaseSync;
   readonly #columns = new Map<string, ReadonlySet<string>>();
 
@@ -309,9 +308,3 @@ async function stampsOf(path: string): Promise<string> {
   const files = await Promise.all([path, `${path}-wal`].map((file) => unlessMissing(stat(file, { bigint: true }))));
   return files.map((facts) => (facts ? `${facts.size}/${facts.mtimeNs}` : "none")).join(" ");
 }
-
-/** A value of the config as fields. */
-export const sectionOf = (value: unknown, ...path: readonly string[]): Readonly<Record<string, unknown>> => {
-  const found = valueAt(value, path);
-  return isFields(found) ? found : {};
-};

@@ -5,7 +5,7 @@ import { Secret } from "../../types/secret.ts";
 import { secretsOfAddress } from "../../utils/secrets/secret-forms.ts";
 import { isSecretLike, isSecretName } from "../../utils/secrets/secret-name.ts";
 import { secretsOfArguments } from "../../utils/secrets/secret-text.ts";
-import { SecretProviders } from "./secret-providers.ts";
+import { FIXES, SecretProviders, type MissingSecret } from "./secret-providers.ts";
 import { isRecord, type KeyPath, type RawNote } from "./schema/problem.ts";
 import { expandHome, type Env } from "../../utils/env.ts";
 import { readRegular } from "../../utils/read-regular.ts";
@@ -38,7 +38,7 @@ interface Resolving {
   readonly root: unknown;
   readonly problems: RawNote[];
   readonly warnings: RawNote[];
-  readonly known: Map<string, Promise<Secret | { missing: string }>>;
+  readonly known: Map<string, Promise<Secret | MissingSecret>>;
   readonly providers: SecretProviders;
 }
 
@@ -121,7 +121,7 @@ function resolveText(text: string, path: KeyPath, work: Resolving): string | Sec
     },
   );
   if (missing.length > 0) {
-    report(path, `the environment variable ${missing.join(", ")} is not set`, work);
+    report(path, { missing: `the environment variable ${missing.join(", ")} is not set`, fix: FIXES.env }, work);
     return undefined;
   }
   for (const name of names) work.variables.add(name);
@@ -177,32 +177,42 @@ async function resolveRef(ref: SecretRef, path: KeyPath, work: Resolving): Promi
   work.known.set(name, found);
   const secret = await found;
   if (secret instanceof Secret) return secret;
-  report(path, secret.missing, work);
+  report(path, secret, work);
   return undefined;
 }
 
-async function readSecret(ref: SecretRef, { env, providers }: Resolving): Promise<Secret | { missing: string }> {
+async function readSecret(ref: SecretRef, { env, providers }: Resolving): Promise<Secret | MissingSecret> {
   const provider = providers.nameOf(ref.source, ref.provider);
   if (ref.source === "store")
-    return { missing: `the secret store of OpenClaw is not read here; give ${ref.id} as a variable or a file` };
+    return {
+      missing: "the secret store of OpenClaw is not read here",
+      fix: `Give ${ref.id} as a variable or in a file (secrets.providers), or take the key out.`,
+    };
   if (provider !== undefined && ref.id !== undefined) {
     const found = await providers.read(provider, ref.id);
     return "text" in found ? new Secret(found.text) : found;
   }
   if (ref.provider !== undefined && ref.provider !== "default")
-    return { missing: `secrets.providers has no provider "${ref.provider}" with the source ${ref.source}` };
+    return {
+      missing: `secrets.providers has no provider "${ref.provider}" with the source ${ref.source}`,
+      fix: "Add the provider, or name one that is there.",
+    };
   const [first = "", ...args] = ref.argv;
   if (ref.source === "env") {
     const value = Object.hasOwn(env, first) ? env[first] : undefined;
-    return value ? new Secret(value) : { missing: `the environment variable ${first} is not set` };
+    if (value) return new Secret(value);
+    if (/^\w+$/.test(first)) return { missing: `the environment variable ${first} is not set`, fix: FIXES.env };
+    return { missing: `"${first}" is no name of an environment variable`, fix: "Write the name of the variable." };
   }
   try {
     const text =
       ref.source === "file" ? await readSecretFile(expandHome(first, env)) : await runCommand(first, args, env);
     const value = text.replace(/\r?\n$/, "");
-    return value === "" ? { missing: `${ref.source} "${first}" gave nothing` } : new Secret(value);
+    return value === ""
+      ? { missing: `${ref.source} "${first}" gave nothing`, fix: FIXES[ref.source] }
+      : new Secret(value);
   } catch (error) {
-    return { missing: `${ref.source} "${first}" failed: ${reasonOf(error)}` };
+    return { missing: `${ref.source} "${first}" failed: ${reasonOf(error)}`, fix: FIXES[ref.source] };
   }
 }
 
@@ -232,9 +242,9 @@ function reasonOf(error: unknown): string {
   return typeof error.code === "number" ? `exit code ${error.code}` : "unknown reason";
 }
 
-function report(path: KeyPath, message: string, work: Resolving): void {
+function report(path: KeyPath, { missing: message, fix }: MissingSecret, work: Resolving): void {
   if (isOff(path, work.root)) work.warnings.push({ path, message });
-  else work.problems.push({ path, message, code: "SECRET_MISSING" });
+  else work.problems.push({ path, message, fix, code: "SECRET_MISSING" });
 }
 
 /** Whether the path lies in a section with `enabled: false`. */

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfigText } from "../../kit/config-text.ts";
-import { errorText } from "../../../src/utils/text/error-text.ts";
+import { withFix } from "../../../src/types/errors.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -27,14 +27,14 @@ function put(name: string, text: string, mode = 0o600): string {
   return path;
 }
 
-/** The token that a config with this reference has; the error's text when there is none. */
+/** The token that a config with this reference has; the error's text with its fix when there is none. */
 async function tokenOf(ref: unknown, secrets: object, env: Record<string, string> = {}): Promise<string | undefined> {
   const text = JSON.stringify({ secrets, gateway: { auth: { token: ref } } });
   try {
     const { config } = await loadConfigText(text, { path: join(dir, "openclaw.json"), env });
     return config.gateway.auth.token?.reveal();
   } catch (error) {
-    return errorText(error);
+    return withFix(error);
   }
 }
 
@@ -89,6 +89,7 @@ describe("a file of secrets", () => {
     const told = await tokenOf(fileRef("/token"), secrets);
     expect(told).toContain(reason);
     expect(told).not.toContain("a-secret");
+    expect(told, "a file is mended in the file").not.toMatch(/variable/i);
   });
 });
 

@@ -22,6 +22,8 @@ export interface RawNote {
   readonly message: string;
   readonly at?: "name";
   readonly code?: "SECRET_MISSING";
+  /** What to do, as a sentence; that of the whole error when unset. */
+  readonly fix?: string;
   readonly isStop?: true;
 }
 
@@ -84,4 +86,14 @@ export function valueAt(root: unknown, path: KeyPath): unknown {
     else return undefined;
   }
   return node;
+}
+
+/** The paths of plain data that a key has; `*` as a part of it stands for any name or index. */
+export function pathsLike(value: unknown, [first, ...rest]: readonly string[], path: KeyPath = []): readonly KeyPath[] {
+  if (first === undefined) return [path];
+  if (Array.isArray(value))
+    return first === "*" ? value.flatMap((item: unknown, at) => pathsLike(item, rest, [...path, at])) : [];
+  if (!isRecord(value)) return [];
+  const names = first === "*" ? Object.keys(value) : [first].filter((name) => Object.hasOwn(value, name));
+  return names.flatMap((name) => pathsLike(valueAt(value, [name]), rest, [...path, name]));
 }

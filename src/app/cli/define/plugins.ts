@@ -34,7 +34,7 @@ function defineInstall(plugins: Command, act: Act): void {
     .option("--allow-scripts", "run the install scripts of the plugin and its dependencies")
     .option("--marketplace <source>", "refused: this gateway uses no marketplace")
     .option("--dangerously-force-unsafe-install", "without effect")
-    .option("--acknowledge-install-policy-warning", "without effect")
+    .option("--acknowledge-install-policy-warning", "install although security.installPolicy warns")
     .option("--json", "for scripts")
     .action(
       act(async (io, source: string, options: PluginInstallFlags) =>

@@ -99,6 +99,49 @@ export const secretsConfig = z.strictObject({
     .meta(about("Default providers", "The provider of references that name none, by source.")),
 });
 
+const installProgram = z.strictObject({
+  source: z.literal("exec").default("exec").meta(about("Source", "Always `exec`.")),
+  command: z.string().min(1).meta(about("Program", "Absolute path of the program; nobody else may change it.")),
+  args: z.array(z.string()).prefault([]).meta(about("Arguments", "Its arguments.")),
+  env: z.record(z.string(), z.string()).prefault({}).meta(about("Variables", "Its environment variables.")),
+  passEnv: z.array(z.string()).prefault([]).meta(about("Passed variables", "Variables that it gets from the command.")),
+  trustedDirs: z
+    .array(z.string())
+    .optional()
+    .meta(about("Trusted folders", "Folders in which the program may lie; any when unset.")),
+  timeoutMs: count.meta(about("Timeout", "Milliseconds for one answer; 10,000 when unset.")),
+  noOutputTimeoutMs: count.meta(about("Silence", "Most milliseconds without output; `timeoutMs` when unset.")),
+  maxOutputBytes: count.meta(about("Most bytes", "Most bytes of its output; 1 MB when unset.")),
+});
+
+/** `security.*` */
+export const securityConfig = z.strictObject({
+  installPolicy: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(false)
+        .meta(about("Enabled", "Asks the program before each installation; without one nothing is installed.")),
+      targets: z
+        .array(z.enum(["skill", "plugin"]))
+        .min(1)
+        .optional()
+        .meta(
+          about(
+            "Targets",
+            "What it is asked about. Here only plugins and packs of hooks are installed; all when unset.",
+          ),
+        ),
+      exec: installProgram
+        .optional()
+        .meta(about("Program", "Reads a request as JSON and answers `{protocolVersion: 1, decision, reason}`.")),
+    })
+    .prefault({})
+    .meta(about("Installations", "A program of the operator that allows or blocks installations and updates.")),
+});
+
+export type InstallPolicy = z.output<typeof securityConfig>["installPolicy"];
+
 export type LoggingConfig = z.output<typeof loggingConfig>;
 
 export { browserConfig } from "../../../browser/config.ts";

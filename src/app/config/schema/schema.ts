@@ -23,6 +23,7 @@ import {
   mcpConfig,
   memoryConfig,
   secretsConfig,
+  securityConfig,
 } from "./base.ts";
 
 /** The schema of `openclaw.json`, composed from the slices of the modules. */
@@ -74,6 +75,7 @@ export const configSchema = z.strictObject({
     .meta(about("Retention", "How long finished data is kept, and how much of it.")),
   diagnostics: diagnosticsConfig.prefault({}).meta(about("Diagnostics", "What the gateway watches in itself.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "Log files and console output.")),
+  security: securityConfig.prefault({}).meta(about("Security", "What the operator allows beside the other sections.")),
   secrets: secretsConfig.prefault({}).meta(about("Secrets", "Where the secrets are that the config refers to.")),
   env: envConfig.prefault({}).meta(about("Environment", "Environment variables.")),
 });

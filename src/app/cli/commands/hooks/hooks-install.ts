@@ -94,7 +94,12 @@ async function place(
   show(io, staged);
   const { pack, origin, size, root, record } = staged;
   const facts = { id: staged.id, origin, size, ...(pack.version !== undefined && { version: pack.version }) };
-  await requireAllowed(io, state.plugins, { plugin: { root, package: pack }, facts, record }, mode);
+  await requireAllowed(
+    io,
+    state.plugins,
+    { plugin: { root, package: pack }, facts, record },
+    { mode, isAcknowledged: false },
+  );
   const question = mode === "install" ? `Install ${staged.id}?` : `Update ${staged.id}?`;
   if (!(await hasConsent(io, flags, question))) return "refused";
   await commitDraft(store, { ...staged, record: { ...record, installedAt: new Date().toISOString() } });

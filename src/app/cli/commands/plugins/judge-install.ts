@@ -3,12 +3,16 @@ import type { InstallRecord } from "../../../../types/plugin/install-record.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { pluginAnswers } from "../../../plugins/loaded-problems.ts";
+import { requireInstallPolicy } from "./install-policy.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import type { PluginCommandState } from "./plugin-state.ts";
 
 /** The names that the hook has for the sources of install records. */
 const KINDS: Readonly<Record<string, string>> = { npm: "plugin-npm", git: "plugin-git", archive: "plugin-archive" };
+
+/** The names that the operator's program gets for them. */
+const SOURCES: Readonly<Record<string, string>> = { npm: "npm", git: "git", archive: "archive" };
 
 /** The thing to install: a plugin, or a pack of hooks. */
 interface Installation {
@@ -17,20 +21,26 @@ interface Installation {
   readonly record: InstallRecord;
 }
 
+interface Wish {
+  readonly mode: "install" | "update";
+  /** Whether a warning of `security.installPolicy` is no obstacle. */
+  readonly isAcknowledged: boolean;
+}
+
 /**
- * Asks the plugins of the running gateway whether they allow an installation (`before_install`). Throws `PLUGIN_BLOCKED` when
- * one does not, and `GATEWAY_UNREACHABLE` when a gateway runs that cannot be asked.
+ * Asks the operator's program (`security.installPolicy`) and the plugins of the running gateway (`before_install`) whether
+ * they allow an installation. Throws `PLUGIN_BLOCKED` when one does not, and `GATEWAY_UNREACHABLE` when a gateway runs that
+ * cannot be asked.
  */
 export async function requireAllowed(
   io: Io,
   { state }: PluginCommandState,
   { plugin, facts, record }: Installation,
-  mode: "install" | "update",
+  { mode, isAcknowledged }: Wish,
 ): Promise<void> {
-  if (!state.owner) return;
   const kind = KINDS[record.source] ?? "plugin-dir";
   const params = {
-    targetType: "plugin",
+    targetType: "plugin" as const,
     targetName: facts.id,
     sourcePath: plugin.root,
     sourcePathKind: "directory",
@@ -44,6 +54,14 @@ export async function requireAllowed(
       ...defined({ packageName: plugin.package.name, version: facts.version }),
     },
   };
+  const { installPolicy } = state.config.security;
+  const source = {
+    kind: SOURCES[record.source] ?? "local-path",
+    authority: "third-party",
+    network: record.source !== "link",
+  };
+  await requireInstallPolicy(installPolicy, { ...params, source }, { env: io.env, isAcknowledged });
+  if (!state.owner) return;
   const { blocked } = await callOnce(io, state, {
     method: "plugins.judgeInstall",
     params,

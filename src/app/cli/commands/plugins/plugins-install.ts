@@ -58,7 +58,6 @@ function explainFieldFlags(io: Io, flags: FieldFlags): void {
     });
   const note = "has no effect here: what is unsafe is refused, and install scripts run only with --allow-scripts.";
   if (flags.dangerouslyForceUnsafeInstall === true) io.err(`--dangerously-force-unsafe-install ${note}\n`);
-  if (flags.acknowledgeInstallPolicyWarning === true) io.err(`--acknowledge-install-policy-warning ${note}\n`);
 }
 
 interface Job {
@@ -73,7 +72,10 @@ async function installLocked(io: Io, plugins: PluginCommandState, { source, flag
   try {
     refuseTaken(plugins, staged, flags);
     showFacts(io, staged.facts);
-    await requireAllowed(io, plugins, staged, "install");
+    await requireAllowed(io, plugins, staged, {
+      mode: "install",
+      isAcknowledged: flags.acknowledgeInstallPolicyWarning === true,
+    });
     if (!(await hasConsent(io, flags, `Install ${staged.facts.id}?`))) return undefined;
     await requireUsable(plugins, staged);
     await place(store, staged, flags);

@@ -132,7 +132,7 @@ async function replace(
       staged.facts,
       plugins.found.plugins.find(({ manifest }) => manifest.id === id),
     );
-    await requireAllowed(io, plugins, staged, "update");
+    await requireAllowed(io, plugins, staged, { mode: "update", isAcknowledged: false });
     if (!(await hasConsent(io, flags, `Update ${id}?`))) return { id, outcome: "refused" };
     await requireUsable(plugins, staged);
     await place(plugins.store, staged, flags);

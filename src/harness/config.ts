@@ -89,6 +89,22 @@ const allowedModels = z
     ),
   );
 
+const modelPolicy = z
+  .strictObject({
+    allow: z
+      .array(z.string().min(1))
+      .optional()
+      .meta(
+        about(
+          "Allowed models",
+          "Models that a conversation may choose in addition to the agent's own: `provider/model`, `provider/*`, or a short name of `models`. Any model when empty; what `models` says when unset.",
+          ["anthropic/*"],
+        ),
+      ),
+  })
+  .optional()
+  .meta(about("Model policy", "Which models a conversation may choose, where that is not each model of `models`."));
+
 /** The keys of `agents.defaults` that this module and the modules below it know. */
 export const agentDefaultsConfig = z.strictObject({
   model: modelChoice
@@ -105,6 +121,7 @@ export const agentDefaultsConfig = z.strictObject({
     .optional()
     .meta(about("Default agent", "Id of the default agent; `default: true` in `agents.list` has priority.")),
   models: allowedModels,
+  modelPolicy,
   params: params
     .prefault({})
     .meta(about("Parameters", "Sampling parameters of the models; the model's defaults when unset.")),
@@ -169,6 +186,7 @@ export const agentEntryConfig = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, at most 64")
     .meta(about("Id", "Name of the agent in session keys and on the command line.")),
   models: allowedModels,
+  modelPolicy,
   params: params.prefault({}).meta(about("Parameters", "As in `agents.defaults.params`, which they override.")),
   default: z.boolean().default(false).meta(about("Default", "Makes this agent the default.")),
   name: z.string().optional().meta(about("Name", "Name shown to people.")),

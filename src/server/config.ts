@@ -185,6 +185,17 @@ export const gatewayConfig = z
       .optional()
       .meta(atStart(about("Bind host", 'IP address for `bind: "custom"`.'))),
     auth: auth.prefault({}).meta(atStart(about("Auth", "Login of clients."))),
+    roles: z
+      .looseObject({})
+      .optional()
+      .meta(
+        atStart(
+          about(
+            "Roles",
+            "Roles of people who sign in with a header of a proxy, which nobody does here. While it is set, a device needs the shared token or password: its own token says nothing of a person's role.",
+          ),
+        ),
+      ),
     trustedProxies: z
       .array(z.string().refine(isNetwork, { message: "is no IP address or network such as 10.0.0.0/8" }))
       .prefault([])

@@ -147,6 +147,8 @@ export interface AccessOptions {
   readonly trustedProxies?: readonly string[];
   /** Milliseconds within which a socket must finish the handshake; 10,000 when unset. */
   readonly handshakeMs?: number;
+  /** Whether a paired device gets in with its own token, and a new one with a code. */
+  readonly takesDeviceTokens: boolean;
 }
 
 /** Paths, without query, that channels answer. */

@@ -3,9 +3,9 @@ import { about } from "../utils/config.ts";
 
 const resetRule = z.strictObject({
   mode: z
-    .enum(["daily", "idle"])
+    .enum(["daily", "idle", "none"])
     .optional()
-    .meta(about("Mode", "`daily` begins a new conversation at an hour, `idle` after a pause.")),
+    .meta(about("Mode", "`daily` begins a new conversation at an hour, `idle` after a pause, `none` never.")),
   atHour: z.int().min(0).max(23).optional().meta(about("Hour", "Local hour of the daily reset; 4 when unset.")),
   idleMinutes: z
     .int()
@@ -64,6 +64,12 @@ export const sessionConfig = z.strictObject({
           "(`per-account-channel-peer`), one per person over all channels (`per-peer`), or one for everybody (`main`: " +
           "strangers could read each other's messages).",
       ),
+    ),
+  groupScope: z
+    .enum(["per-group", "main"])
+    .default("per-group")
+    .meta(
+      about("Groups", "Each group has its own session (`per-group`). `main` is known from OpenClaw and has no effect."),
     ),
   identityLinks: z
     .record(z.string(), z.array(z.string()))

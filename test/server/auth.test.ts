@@ -21,21 +21,21 @@ const at = (address: string, isProxied = false) => ({ address, isProxied });
 const THRICE = ["1", "2", "3"];
 
 test("guesses from one IPv6 network count together and lock no other network", () => {
-  const gate = new AuthGate({ token: new Secret("right"), rateLimit }, clock);
+  const gate = new AuthGate({ token: new Secret("right"), rateLimit, takesDeviceTokens: true }, clock);
   for (const host of THRICE) gate.judge({ token: "wrong" }, at(`2001:db8:0:1::${host}`));
   expect(gate.judge({ token: "right" }, at("2001:db8:0:1::4")).kind).toBe("locked");
   expect(gate.judge({ token: "right" }, at("2001:db8:0:2::4")).kind).toBe("ok");
 });
 
 test("guesses from all addresses of this machine count together", () => {
-  const gate = new AuthGate({ token: new Secret("right"), rateLimit }, clock);
+  const gate = new AuthGate({ token: new Secret("right"), rateLimit, takesDeviceTokens: true }, clock);
   for (const host of THRICE) gate.judge({ token: "wrong" }, at(`127.0.0.${host}`));
   expect(gate.judge({ token: "right" }, at("127.0.0.9")).kind).toBe("locked");
   expect(gate.judge({ token: "right" }, at("::1")).kind).toBe("locked");
 });
 
 test("a success does not reset the count of guesses", () => {
-  const gate = new AuthGate({ token: new Secret("right"), rateLimit }, clock);
+  const gate = new AuthGate({ token: new Secret("right"), rateLimit, takesDeviceTokens: true }, clock);
   const verdicts = THRICE.flatMap((guess) => [
     gate.judge({ token: guess }, at("127.0.0.1")).kind,
     gate.judge({ token: "right" }, at("127.0.0.1")).kind,
@@ -45,19 +45,22 @@ test("a success does not reset the count of guesses", () => {
 
 test("an unguessable token is accepted while its address is locked; a password and wrong tokens are not", () => {
   const token = "vKq3n0yDPs7mJx2bWf8cRzT4hLg6aUeY1oIiNkXtSdE";
-  const gate = new AuthGate({ token: new Secret(token), password: new Secret("pass"), rateLimit }, clock);
+  const gate = new AuthGate(
+    { token: new Secret(token), password: new Secret("pass"), rateLimit, takesDeviceTokens: true },
+    clock,
+  );
   for (const guess of THRICE) gate.judge({ token: guess }, at("127.0.0.1"));
   expect(gate.judge({ token }, at("127.0.0.1")).kind).toBe("ok");
   expect(gate.judge({ token: `${token}x` }, at("127.0.0.1")).kind).toBe("locked");
   expect(gate.judge({ password: "pass" }, at("127.0.0.1")).kind).toBe("locked");
   const plain = "a".repeat(40);
-  const weak = new AuthGate({ token: new Secret(plain), rateLimit }, clock);
+  const weak = new AuthGate({ token: new Secret(plain), rateLimit, takesDeviceTokens: true }, clock);
   for (const guess of THRICE) weak.judge({ token: guess }, at("127.0.0.1"));
   expect(weak.judge({ token: plain }, at("127.0.0.1")).kind).toBe("locked");
 });
 
 test("guesses through a proxy on this machine do not lock out its programs", () => {
-  const gate = new AuthGate({ token: new Secret("right"), rateLimit }, clock);
+  const gate = new AuthGate({ token: new Secret("right"), rateLimit, takesDeviceTokens: true }, clock);
   for (const guess of THRICE) gate.judge({ token: guess }, at("127.0.0.1", true));
   expect(gate.judge({ token: "right" }, at("127.0.0.1", true)).kind).toBe("locked");
   expect(gate.judge({ token: "right" }, at("127.0.0.1")).kind).toBe("ok");

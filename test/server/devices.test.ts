@@ -65,6 +65,18 @@ describe("a device", () => {
     expect(await (await operator()).request("health")).toMatchObject({ ok: true });
   });
 
+  test("needs the gateway's token, too, where roles of people are set up", async () => {
+    const device = new Device(() => gateway.url);
+    const { token } = await device.connect({ token: TOKEN });
+    await gateway.server.close(100);
+    gateway = await start({ access: { takesDeviceTokens: false } });
+    for (let tries = 0; tries < 5; tries += 1) {
+      const { answer } = await device.connect({ token, deviceToken: token });
+      expect(answer).toMatchObject({ ok: false, error: { details: { code: "AUTH_DEVICE_TOKEN_NOT_ALLOWED" } } });
+    }
+    expect((await device.connect({ token: TOKEN, deviceToken: token })).answer).toMatchObject({ ok: true });
+  });
+
   test("of others cannot use its token", async () => {
     const { token } = await new Device(() => gateway.url).connect({ token: TOKEN });
     const { answer, client } = await new Device(() => gateway.url).connect({ token, deviceToken: token });

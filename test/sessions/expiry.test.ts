@@ -14,6 +14,7 @@ describe("a new conversation", () => {
     ["not before that hour", { mode: "daily" }, at(1, 23), at(2, 3, 59), undefined],
     ["at an hour of one's own", { atHour: 6 }, at(2, 5), at(2, 6, 1), "daily"],
     ["not twice on one day", { mode: "daily" }, at(2, 4, 1), at(2, 23), undefined],
+    ["never where the rule says so", { mode: "none", idleMinutes: 1, atHour: 1 }, at(1, 9), at(30, 9), undefined],
     ["by pause or hour, whichever comes first", { mode: "daily", idleMinutes: 30 }, at(2, 9), at(2, 9, 31), "idle"],
   ] as const)("%s", (...[, rule, last, now, expected]) => {
     expect(whyOver(rule, last, now)).toBe(expected);

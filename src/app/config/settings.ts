@@ -120,11 +120,14 @@ function wakingOf(config: Config, entry: Entry, places: Places & { isDefault: bo
 
 function allowedOf(entry: Entry, defaults: Defaults): Pick<AgentSettings, "allowedModels" | "modelAliases"> {
   const models = Object.entries(entry.models ?? defaults.models ?? {});
-  if (models.length === 0) return {};
-  const aliases = models.flatMap(([name, { alias }]) => (alias === undefined ? [] : [[alias, name] as const]));
+  const modelAliases = new Map(
+    models.flatMap(([name, { alias }]) => (alias === undefined ? [] : [[alias, name] as const])),
+  );
+  const policy = entry.modelPolicy?.allow ?? defaults.modelPolicy?.allow;
+  const allowedModels = policy?.map((name) => modelAliases.get(name) ?? name) ?? models.map(([name]) => name);
   return {
-    allowedModels: models.map(([name]) => name),
-    ...(aliases.length > 0 && { modelAliases: Object.fromEntries(aliases) }),
+    ...(allowedModels.length > 0 && { allowedModels }),
+    ...(modelAliases.size > 0 && { modelAliases: Object.fromEntries(modelAliases) }),
   };
 }
 

@@ -306,7 +306,7 @@ async function callWebhook(
   { config, signal }: { readonly config: CronConfig; readonly signal: AbortSignal },
 ): Promise<{ status: CronDeliveryStatus; error?: string }> {
   const { webhookToken, webhookSsrfPolicy } = config;
-  const { allowedHostnames, dangerouslyAllowPrivateNetwork } = webhookSsrfPolicy;
+  const { allowedHostnames, blockedHostnames, dangerouslyAllowPrivateNetwork } = webhookSsrfPolicy;
   try {
     const { status } = await requestWeb(url, {
       method: "POST",
@@ -315,7 +315,11 @@ async function callWebhook(
         "content-type": "application/json",
         ...(webhookToken && { authorization: `Bearer ${webhookToken.reveal()}` }),
       },
-      rules: { privateHosts: allowedHostnames, allowPrivate: dangerouslyAllowPrivateNetwork },
+      rules: {
+        privateHosts: allowedHostnames,
+        blockedHosts: blockedHostnames,
+        allowPrivate: dangerouslyAllowPrivateNetwork,
+      },
       timeoutMs: TIMEOUT_MS,
       maxBytes: MOST_ANSWER_BYTES,
       maxRedirects: 0,

@@ -93,6 +93,7 @@ const accessOptions = (gateway: GatewayConfig, token: Secret): AccessOptions => 
   rateLimit: gateway.auth.rateLimit,
   trustedProxies: gateway.trustedProxies,
   handshakeMs: gateway.handshakeTimeoutMs,
+  takesDeviceTokens: gateway.roles === undefined,
 });
 
 /** The functions of this gateway that the server may call. */

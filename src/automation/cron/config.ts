@@ -60,6 +60,10 @@ const ssrfPolicy = z.strictObject({
     .array(z.string().min(1))
     .prefault([])
     .meta(about("Allowed hosts", "Hosts of webhooks that may have private addresses, such as `localhost`.")),
+  blockedHostnames: z
+    .array(z.string().min(1))
+    .prefault([])
+    .meta(about("Blocked hosts", "Hosts that are never called; `*.example.com` names all below `example.com`.")),
   dangerouslyAllowPrivateNetwork: z
     .boolean()
     .default(false)

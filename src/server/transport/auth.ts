@@ -16,7 +16,7 @@ export interface ClientCredentials {
   readonly password?: string | undefined;
 }
 
-type GateOptions = Pick<AccessOptions, "token" | "password" | "rateLimit" | "trustedProxies">;
+type GateOptions = Pick<AccessOptions, "token" | "password" | "rateLimit" | "trustedProxies" | "takesDeviceTokens">;
 
 /**
  * Checks credentials. An address with too many wrong ones is locked out, and even the right credentials are refused then,
@@ -32,6 +32,11 @@ export class AuthGate {
     this.peers = new Peers(options.trustedProxies ?? []);
     this.#options = options;
     this.#attempts = new WrongCredentials(options.rateLimit, clock);
+  }
+
+  /** Whether a device gets in with its own token or a code, without the token or the password. */
+  get takesDeviceTokens(): boolean {
+    return this.#options.takesDeviceTokens;
   }
 
   /** The right credentials do not reset the count of wrong ones, which may be another client's. The count fades with time. */

@@ -155,10 +155,12 @@ function admitDevice(
   about: AboutDevice,
   connect: ConnectParams,
   from: Arrival,
-  { devices, codes }: Admission,
+  { devices, codes, gate }: Admission,
 ): Welcome | RefusedConnect | undefined {
   const { token, deviceToken, bootstrapToken } = connect.auth ?? {};
   const known = devices.withToken(about.deviceId, [deviceToken, token]);
+  // A client that also shows the shared token is judged by that.
+  if (!gate.takesDeviceTokens) return known && isOnly(token, deviceToken) ? refuseOwnToken() : undefined;
   const setup = known === undefined && bootstrapToken !== undefined ? codes.take(bootstrapToken, about) : undefined;
   const device = setup === undefined ? known : devices.pair(about, SCOPES_OF[setup.access]);
   if (device === undefined) return undefined;
@@ -173,6 +175,16 @@ function admitDevice(
   devices.seen(about);
   return welcome(connect, from, new Set(granted), { device, ...(setup !== undefined && { setup }) });
 }
+
+/** Whether a client shows no token but that of its device. */
+const isOnly = (token: string | undefined, deviceToken: string | undefined): boolean =>
+  token === undefined || deviceToken === undefined || token === deviceToken;
+
+/** Not counted as a wrong token: the device is known, and the config does not let it in without the shared one. */
+const refuseOwnToken = (): RefusedConnect =>
+  refuse(1008, "unauthorized: gateway.roles is set, so a device needs the gateway's token or password", {
+    code: "AUTH_DEVICE_TOKEN_NOT_ALLOWED",
+  });
 
 function refuse(closeCode: number, message: string, details?: Record<string, unknown>): RefusedConnect {
   const error = { code: "INVALID_REQUEST", message, ...(details === undefined ? {} : { details }) };

@@ -3,7 +3,7 @@ import { own } from "../../utils/own.ts";
 
 /** When a conversation begins anew by itself. An undefined part has no effect. */
 export interface ResetRule {
-  readonly mode?: "daily" | "idle" | undefined;
+  readonly mode?: "daily" | "idle" | "none" | undefined;
   /** Local hour, 0 to 23; 4 when unset. */
   readonly atHour?: number | undefined;
   readonly idleMinutes?: number | undefined;
@@ -30,7 +30,7 @@ export function resetRuleFor(config: SessionConfig, chat: ChatKind): ResetRule |
  * not.
  */
 export function whyOver(rule: ResetRule | undefined, last: number, now: number): "idle" | "daily" | undefined {
-  if (!rule) return undefined;
+  if (!rule || rule.mode === "none") return undefined;
   if (rule.idleMinutes !== undefined && now - last > rule.idleMinutes * 60_000) return "idle";
   const isDaily = rule.mode === "daily" || (rule.mode !== "idle" && rule.atHour !== undefined);
   return isDaily && last < lastResetHour(now, rule.atHour ?? DEFAULT_HOUR) ? "daily" : undefined;

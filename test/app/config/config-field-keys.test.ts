@@ -53,6 +53,43 @@ describe("agents", () => {
   });
 });
 
+describe("a model policy", () => {
+  const may = async (agents: object, ...names: string[]) => {
+    const [agent] = await agentsOf(agents);
+    return names.map((name) => {
+      const [provider = "", id = ""] = name.split("/");
+      return agent !== undefined && mayUse(agent, { provider, id });
+    });
+  };
+
+  it("says which models may be chosen, by short names too, whatever is described", async () => {
+    const defaults = {
+      modelPolicy: { allow: ["x/*", "fast"] },
+      models: { "y/quick": { alias: "fast" }, "y/slow": {} },
+    };
+    expect(await may({ defaults }, "x/any", "y/quick", "y/slow")).toEqual([true, true, false]);
+    expect(await may({ defaults: { ...defaults, modelPolicy: { allow: [] } } }, "q/any")).toEqual([true]);
+    expect(await may({ defaults: { ...defaults, modelPolicy: {} } }, "y/slow", "x/any")).toEqual([true, false]);
+  });
+
+  it("of an agent replaces that of all agents", async () => {
+    const defaults = { modelPolicy: { allow: ["x/*"] } };
+    const list = [{ id: "a", modelPolicy: { allow: ["y/one"] } }];
+    expect(await may({ defaults, list }, "x/any", "y/one")).toEqual([false, true]);
+  });
+});
+
+describe("the scope of sessions of groups", () => {
+  it("is one session for each group; another wish is named", async () => {
+    const warned = async (groupScope: string) =>
+      (await load({ session: { groupScope } })).warnings.map(({ text }) => text);
+    expect(await warned("per-group")).toEqual([]);
+    expect(await warned("main")).toEqual([
+      'openclaw.json:1: session.groupScope: "main" has no effect here: each group has its own session',
+    ]);
+  });
+});
+
 describe("imageMaxDimensionPx", () => {
   it("is warned of where the library that obeys it is missing, when somebody set it", async () => {
     const set = await load({ agents: { defaults: { imageMaxDimensionPx: 800 } } });

@@ -117,6 +117,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
       token: new Secret(TOKEN),
       allowedOrigins: ["https://chat.example.org"],
       rateLimit: { maxAttempts: 3, windowMs: 60_000, lockoutMs: 300_000 },
+      takesDeviceTokens: true,
       ...overrides.access,
     },
     version: "0.1.0-test",

@@ -201,7 +201,10 @@ describe.concurrent("a scheduled job", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = Object(server.address());
     const { gateway } = await world.start({
-      cron: { webhookToken: "hook-token-123", webhookSsrfPolicy: { allowedHostnames: ["127.0.0.1"] } },
+      cron: {
+        webhookToken: "hook-token-123",
+        webhookSsrfPolicy: { allowedHostnames: ["127.0.0.1", "a.localhost"], blockedHostnames: ["*.localhost"] },
+      },
     });
     world.model.answer(() => ({ text: "all well" }));
     const add = (to: string) =>
@@ -215,12 +218,14 @@ describe.concurrent("a scheduled job", () => {
     await vi.waitFor(() => expect(bodies).toHaveLength(1), PATIENCE);
     expect(bodies[0]).toMatch(/^Bearer hook-token-123 /);
     expect(bodies[0]).toContain('"summary":"all well"');
-    const other = Object(await add(`http://localhost:${port}/done`));
-    await call(gateway, "cron.run", { id: other.id });
-    await vi.waitFor(async () => {
-      const { entries } = Object(await call(gateway, "cron.runs", { id: other.id }));
-      expect(entries).toMatchObject([{ status: "error", error: expect.stringContaining("cron.webhookSsrfPolicy") }]);
-    }, PATIENCE);
+    for (const host of ["localhost", "a.localhost"]) {
+      const other = Object(await add(`http://${host}:${port}/done`));
+      await call(gateway, "cron.run", { id: other.id });
+      await vi.waitFor(async () => {
+        const { entries } = Object(await call(gateway, "cron.runs", { id: other.id }));
+        expect(entries).toMatchObject([{ status: "error", error: expect.stringContaining("cron.webhookSsrfPolicy") }]);
+      }, PATIENCE);
+    }
     server.close();
     expect(bodies).toHaveLength(1);
   });

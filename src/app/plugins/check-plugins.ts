@@ -14,6 +14,7 @@ import type { InstallRecord } from "../../types/plugin/install-record.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { noCounterpart, standsFor } from "../config/keys/field-plugins.ts";
 import type { FoundPlugins } from "./found.ts";
 
 /** A problem of one plugin. `fail`: the config wants the plugin, and it cannot run. */
@@ -67,13 +68,18 @@ function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginC
       message: "It has an install record, and its folder is missing.",
       fix: `Run \`openclaw plugins update ${id}\` to fetch it from ${spec ?? "its source"} again, or uninstall it.`,
     })),
-    ...named.map((id) => ({
-      severity: "fail" as const,
-      id,
-      message: "The config enables it, and it is not installed.",
-      fix: `Install it, or run: openclaw plugins disable ${id}`,
-    })),
+    ...named.flatMap((id) => missingOne(id)),
   ];
+}
+
+/** A plugin that the config enables. One that comes with OpenClaw can only be installed where somebody publishes it. */
+function missingOne(id: string): readonly PluginCheckProblem[] {
+  const stands = standsFor(id);
+  if (stands === "built in") return [];
+  const fix = `Install it, or run: openclaw plugins disable ${id}`;
+  if (stands === undefined)
+    return [{ severity: "fail", id, message: "The config enables it, and it is not installed.", fix }];
+  return [{ severity: "warn", id, message: `${noCounterpart(id)}.`, fix }];
 }
 
 /** Plugins whose code would stop the gateway. */

@@ -60,9 +60,14 @@ const slashCommand = z.looseObject({
 export const slackConfig = z.looseObject({
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
   mode: z
-    .enum(["socket", "http"])
+    .enum(["socket", "http", "relay"])
     .default("socket")
-    .meta(about("Mode", "`socket` needs no public address; `http` receives Slack's requests at `webhookPath`.")),
+    .meta(
+      about(
+        "Mode",
+        "`socket` needs no public address; `http` receives Slack's requests at `webhookPath`. `relay` is known from OpenClaw and stops the account.",
+      ),
+    ),
   botToken: secretField.optional().meta(ofLogin(about("Bot token", "Bot token; begins with `xoxb-`."))),
   appToken: secretField
     .optional()

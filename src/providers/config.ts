@@ -11,6 +11,8 @@ const APIS = [
   "bedrock-converse-stream",
   "ollama",
   "azure-openai-responses",
+  "google-vertex",
+  "pi-messages",
 ] as const;
 
 const price = (title: string, what: string) =>

@@ -33,6 +33,8 @@ const VALUES: readonly unknown[] = [
   true,
   false,
   "node",
+  "ssh",
+  "relay",
   "allowlist",
   "disabled",
   "messaging",

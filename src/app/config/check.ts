@@ -3,6 +3,7 @@ import { accountConfig, accountInputs } from "../../channels/config.ts";
 import { sameLogins, unusedLogin } from "../../channels/same-login.ts";
 import { foreignKeys, type ForeignKey } from "./keys/channel-keys.ts";
 import { nearest } from "./keys/nearest.ts";
+import { noCounterpart, standsFor } from "./keys/field-plugins.ts";
 import { doubtfulBindings } from "./keys/routing-doubts.ts";
 import { sharedPlaces } from "./keys/shared-places.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./schema/problem.ts";
@@ -80,7 +81,8 @@ function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: 
 /** The schema of one account, for each channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
 
-const SEARCH_PLUGINS = new Set(PROVIDERS.map(({ plugin }) => plugin));
+/** Plugins of OpenClaw whose entries have the key of a provider of `web_search`, which is part of this gateway. */
+export const SEARCH_PLUGINS: ReadonlySet<string> = new Set(PROVIDERS.map(({ plugin }) => plugin));
 
 /** The schema of `plugins.entries.<id>.config`, for each contributor that has one. */
 export type PluginSchemas = Readonly<Record<string, z.ZodType>>;
@@ -265,7 +267,10 @@ function checkPlugins(
     .map((id) => ({
       path: ["plugins", "entries", id],
       at: "name" as const,
-      message: "no plugin of this name has settings; they have no effect",
+      message:
+        standsFor(id) === "no counterpart"
+          ? noCounterpart(id)
+          : "no plugin of this name has settings; they have no effect",
     }));
   const refusedBy = (all: PluginSchemas) =>
     Object.entries(all).flatMap(([id, schema]) => {

@@ -4,7 +4,7 @@ import type { Discovered } from "../../plugins/found/discover.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { EarlierPlaces } from "../../store/places.ts";
-import { checkConfig, type ChannelSchemas, type PluginSchemas, type Schemas } from "./check.ts";
+import { checkConfig, SEARCH_PLUGINS, type ChannelSchemas, type PluginSchemas, type Schemas } from "./check.ts";
 import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { parseConfigText } from "./parse.ts";
 import { locateIn, readConfigSource, type ConfigSource } from "./source.ts";
@@ -15,6 +15,8 @@ import { resolveSecrets, type Resolved } from "./secrets.ts";
 import { channelKeysOf, configSchemaOf } from "../../plugins/manifest/config-schema.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import type { Env } from "../../utils/env.ts";
+import { own } from "../../utils/own.ts";
+import { DEFAULT_AGENT } from "../../types/ids.ts";
 import { MCP_GROUPS, prefixOf } from "../../mcp/tools/names.ts";
 import { listDoubts } from "../../tools/policy/lint.ts";
 import { senderDoubts } from "../../tools/policy/sender-lint.ts";
@@ -112,12 +114,14 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
   });
   const checked = checkConfig(resolved.value, schemas);
   const reported = [...resolved.problems, ...resolved.warnings];
+  const needed = resolved.problems.filter(({ path }) => !isOfNobody(path, schemas));
   const problems = [
-    ...resolved.problems,
+    ...needed,
     ...unprotected(resolved.value),
     ...checked.problems.filter((note) => !isReported(note, reported)),
   ];
-  if (problems.length > 0 || !checked.config) throw invalid(problems, source);
+  const inFile = <Note extends RawNote>(note: Note): Note => ({ ...note, path: present.origin(note.path) });
+  if (problems.length > 0 || !checked.config) throw invalid(problems.map(inFile), source);
   const stops = stopsOf(resolved.value);
   const found = checked.warnings.filter((note) => !isReported(note, reported) && !isOfStop(note, stops));
   const doubts = [
@@ -125,9 +129,25 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
     ...doubtfulTools(checked.config, schemas.toolNames),
     ...unresized(resolved.value),
   ];
-  const warnings = [...present.warnings, ...stopNotes(stops), ...resolved.warnings, ...found, ...doubts];
+  const unused = resolved.problems.filter((note) => !needed.includes(note));
+  const warnings = [
+    ...present.warnings,
+    ...[...stopNotes(stops), ...unused, ...resolved.warnings, ...found, ...doubts].map(inFile),
+  ];
   const { variables } = resolved;
   return { config: checked.config, plugins, variables, stops, warnings: locateIn(source, warnings) };
+}
+
+/** Whether a value belongs to a channel or a plugin that is not installed, so that nobody reads it. */
+function isOfNobody(
+  [section, second, third]: KeyPath,
+  { channelSchemas, pluginSchemas = {}, foundSchemas = {} }: Schemas,
+): boolean {
+  if (section === "channels" && second !== "defaults" && second !== "modelByChannel")
+    return channelSchemas !== undefined && own(channelSchemas, String(second)) === undefined;
+  if (section !== "plugins" || second !== "entries" || third === undefined) return false;
+  const id = String(third);
+  return own(pluginSchemas, id) === undefined && own(foundSchemas, id) === undefined && !SEARCH_PLUGINS.has(id);
 }
 
 /**
@@ -181,12 +201,14 @@ function invalid(notes: readonly RawNote[], source: ConfigSource): ConfigError {
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
   return new ConfigError(isSecret ? "SECRET_MISSING" : "CONFIG_INVALID", {
     message: `${first}${more}`,
-    fix: isSecret
-      ? "Set the variable, file or command where the gateway starts, or take the key out; then run: openclaw config validate"
-      : "Mend the file, then run: openclaw config validate",
+    fix: isSecret ? fixOfSecrets(notes) : "Mend the file, then run: openclaw config validate",
     problems,
   });
 }
+
+/** What to do about each secret, one line for a kind. */
+const fixOfSecrets = (notes: readonly RawNote[]): string =>
+  [...new Set(notes.flatMap(({ fix }) => fix ?? [])), "Then run: openclaw config validate"].join(" ");
 
 /** A request for protection that this version cannot give: serving without it would be worse than not serving. */
 function unprotected(input: unknown): RawNote[] {
@@ -216,8 +238,11 @@ function isBuiltWith(name: string): boolean {
   }
 }
 
+/** Protocols of models that only OpenClaw speaks, or that the catalogue alone decides about. */
+const NOT_SPOKEN: ReadonlySet<string> = new Set(["github-copilot", "google-vertex", "pi-messages"]);
+
 /** Values that are accepted but not applied as written. */
-function doubtful({ bindings, gateway, models }: Config): RawNote[] {
+function doubtful({ agents, bindings, gateway, models, session }: Config): RawNote[] {
   const { mode } = gateway.auth;
   const notes: RawNote[] = [];
   if (gateway.mode === "remote")
@@ -227,9 +252,26 @@ function doubtful({ bindings, gateway, models }: Config): RawNote[] {
       path: ["gateway", "auth", "mode"],
       message: `"${mode}" is not offered here: a token is asked for all the same`,
     });
+  for (const { id } of agents.list.filter((agent) => agent.default).slice(1))
+    notes.push({
+      path: [...pathOfAgent(agents, id), "default"],
+      message: "has no effect: another agent is the default already",
+    });
+  if (session.groupScope === "main")
+    notes.push({
+      path: ["session", "groupScope"],
+      message: '"main" has no effect here: each group has its own session',
+    });
   for (const [name, { api }] of Object.entries(models.providers))
-    if (api === "github-copilot")
+    if (api !== undefined && NOT_SPOKEN.has(api))
       notes.push({ path: ["models", "providers", name, "api"], message: `"${api}" has no effect here yet` });
+  const known = agents.list.length > 0 ? agents.list.map(({ id }) => id) : [agents.defaults.agentId ?? DEFAULT_AGENT];
+  for (const [at, binding] of bindings.entries())
+    if (isRoute(binding) && !known.includes(binding.agentId))
+      notes.push({
+        path: ["bindings", at, "agentId"],
+        message: `there is no agent "${binding.agentId}"; messages for it fail`,
+      });
   for (const [at, binding] of bindings.entries())
     if (!isRoute(binding))
       notes.push({

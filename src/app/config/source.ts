@@ -86,7 +86,11 @@ export async function sourceOf(
   const files = new Map([[path, { text: text ?? "", value: parsed }]]);
   const includes: IncludePlace[] = [];
   const value = hasInclude(parsed)
-    ? await new Reader({ files, includes, texts, roots: await rootsOf(path, env) }).read(parsed, [], [path])
+    ? await new Reader({ files, includes, texts, roots: await rootsOf(path, env) }).read(parsed, {
+        path: [],
+        chain: [path],
+        start: 0,
+      })
     : parsed;
   return { path, text, value, files, includes, hash: hashOf(path, files) };
 }
@@ -173,20 +177,20 @@ class Reader {
     this.#reading = reading;
   }
 
-  /** `chain`: the files that lead to this value, the main file first. Throws `CONFIG_INVALID`. */
-  async read(value: unknown, path: KeyPath, chain: readonly string[]): Promise<unknown> {
+  /** Throws `CONFIG_INVALID`. */
+  async read(value: unknown, at: Place): Promise<unknown> {
+    const below = (name: string | number): Place => ({ ...at, path: [...at.path, name] });
     if (Array.isArray(value)) {
       const items: unknown[] = [];
-      for (const [at, item] of value.entries()) items.push(await this.read(item, [...path, at], chain));
+      for (const [index, item] of value.entries()) items.push(await this.read(item, below(index)));
       return items;
     }
     if (!isRecord(value)) return value;
     const { [INCLUDE]: named, ...own } = value;
     const children: (readonly [string, unknown])[] = [];
-    for (const [name, child] of Object.entries(own))
-      children.push([name, await this.read(child, [...path, name], chain)]);
+    for (const [name, child] of Object.entries(own)) children.push([name, await this.read(child, below(name))]);
     const siblings = Object.fromEntries(children);
-    return named === undefined ? siblings : this.#included(named, siblings, { path, chain });
+    return named === undefined ? siblings : this.#included(named, siblings, at);
   }
 
   async #included(named: unknown, siblings: Record<string, unknown>, at: Place): Promise<unknown> {
@@ -195,17 +199,18 @@ class Reader {
     const files: string[] = [];
     let merged: unknown = isOne ? undefined : {};
     for (const name of names) {
-      if (typeof name !== "string") throw refused(at, `${INCLUDE} takes the path of a file, or a list of them`);
+      if (typeof name !== "string") throw this.#refused(at, `${INCLUDE} takes the path of a file, or a list of them`);
       const file = await this.#fileOf(name, at);
       files.push(file);
-      const value = await this.read(await this.#valueOf(file, name, at), at.path, [...at.chain, file]);
+      const inside = { path: at.path, chain: [...at.chain, file], start: at.path.length };
+      const value = await this.read(await this.#valueOf(file, name, at), inside);
       merged = isOne ? value : mergedValues(merged, value);
     }
     const isWhole = isOne && Object.keys(siblings).length === 0;
     this.#reading.includes.push({ path: at.path, from: at.chain.at(-1) ?? "", files, isWhole });
     if (isWhole) return merged;
     if (!isRecord(merged))
-      throw refused(at, `${names.join(", ")} must be an object, since other keys stand beside ${INCLUDE}`);
+      throw this.#refused(at, `${names.join(", ")} must be an object, since other keys stand beside ${INCLUDE}`);
     return mergedValues(merged, siblings);
   }
 
@@ -213,17 +218,24 @@ class Reader {
   async #fileOf(name: string, at: Place): Promise<string> {
     const { chain } = at;
     this.#count += 1;
-    if (this.#count > MOST_INCLUDED) throw refused(at, `more than ${MOST_INCLUDED} files are included`);
+    if (this.#count > MOST_INCLUDED) throw this.#refused(at, `more than ${MOST_INCLUDED} files are included`);
     if (name === "" || name.includes("\0") || name.length >= MOST_PATH)
-      throw refused(at, "the path of a file is too long, or none");
-    if (chain.length > MOST_LEVELS) throw refused(at, `${name}: more than ${MOST_LEVELS} files include each other`);
+      throw this.#refused(at, "the path of a file is too long, or none");
+    if (chain.length > MOST_LEVELS)
+      throw this.#refused(at, `${name}: more than ${MOST_LEVELS} files include each other`);
     const asked = resolve(dirname(chain.at(-1) ?? ""), name);
     const file = await realpath(asked).catch(() => asked);
     if (!this.#reading.roots.some((root) => isWithin(file, root)))
-      throw refused(at, `${name} lies outside the folder of the config and the folders of OPENCLAW_INCLUDE_ROOTS`);
+      throw this.#refused(
+        at,
+        `${name} lies outside the folder of the config and the folders of OPENCLAW_INCLUDE_ROOTS`,
+      );
     const before = await Promise.all(chain.map((path) => realpath(path).catch(() => path)));
     if (before.includes(file))
-      throw refused(at, `${name} includes itself: ${[...before, file].map((path) => basename(path)).join(" → ")}`);
+      throw this.#refused(
+        at,
+        `${name} includes itself: ${[...before, file].map((path) => basename(path)).join(" → ")}`,
+      );
     return file;
   }
 
@@ -240,29 +252,41 @@ class Reader {
     try {
       return await readText(file, MOST_INCLUDED_BYTES);
     } catch (error) {
-      throw refused(at, `${name} cannot be read: ${isMissing(error) ? "there is no such file" : errorText(error)}`);
+      throw this.#refused(
+        at,
+        `${name} cannot be read: ${isMissing(error) ? "there is no such file" : errorText(error)}`,
+      );
     }
+  }
+
+  #refused({ path, chain, start }: Place, message: string): ConfigError {
+    const file = chain.at(-1) ?? "";
+    const note: RawNote = { path: [...path.slice(start), INCLUDE], message };
+    const key = showPath([...path, INCLUDE]);
+    const problems = locate([note], this.#reading.files.get(file)?.text ?? "", file).map((found) => ({
+      ...found,
+      key,
+      text: found.text.replace(`${found.key}: `, () => `${key}: `),
+    }));
+    return new ConfigError("CONFIG_INVALID", {
+      message: problems[0]?.text ?? message,
+      fix: "Mend the path or the file, then run: openclaw config validate",
+      problems,
+    });
   }
 }
 
 interface Place {
   readonly path: KeyPath;
+  /** The files that lead to this value, the main file first. */
   readonly chain: readonly string[];
+  /** How many parts of the path lead to the value of the last of these files. */
+  readonly start: number;
 }
 
 function isWithin(file: string, root: string): boolean {
   const way = relative(root, file);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
-}
-
-function refused({ path, chain }: Place, reason: string): ConfigError {
-  const key = showPath([...path, INCLUDE]);
-  const text = `${basename(chain.at(-1) ?? "")}: ${key}: ${reason}`;
-  return new ConfigError("CONFIG_INVALID", {
-    message: text,
-    fix: "Mend the path or the file, then run: openclaw config validate",
-    problems: [{ key, message: reason, text }],
-  });
 }
 
 /** Objects are merged key by key and lists are put after each other; of other values the later one counts. */

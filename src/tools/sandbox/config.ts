@@ -166,12 +166,12 @@ export const sandboxConfig = z.strictObject({
       ),
     ),
   backend: z
-    .enum(["auto", "bwrap", "docker", "podman", "sandbox-exec"])
+    .enum(["auto", "bwrap", "docker", "podman", "sandbox-exec", "ssh", "openshell"])
     .optional()
     .meta(
       about(
         "Backend",
-        "`auto` is bubblewrap on Linux, and `sandbox-exec` on macOS. `docker` and `podman` are used only when set. `auto` when unset.",
+        "`auto` is bubblewrap on Linux, and `sandbox-exec` on macOS. `docker` and `podman` are used only when set. `ssh` and `openshell` are known from OpenClaw and stop the agent. `auto` when unset.",
       ),
     ),
   bwrap: bwrap.optional().meta(about("Bubblewrap", "Settings of `bwrap`, and of `sandbox-exec`.")),

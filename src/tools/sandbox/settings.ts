@@ -43,7 +43,8 @@ export function sandboxSettings(all: SandboxConfig = {}, own: SandboxConfig = {}
     workspaceAccess: chosen.workspaceAccess ?? (mode === "auto" ? "ro" : "none"),
     sessionToolsVisibility: chosen.sessionToolsVisibility ?? "spawned",
     workspaceRoot: absolute(workspaceRoot ?? "sandboxes", places),
-    backend: chosen.backend ?? "auto",
+    // An agent with a backend of another machine is stopped.
+    backend: chosen.backend === "ssh" || chosen.backend === "openshell" ? "auto" : (chosen.backend ?? "auto"),
     bwrap: { ...BWRAP, ...given(all.bwrap), ...given(own.bwrap) },
     docker: { ...DOCKER, ...given(all.docker), ...(scope !== "shared" && given(own.docker)) },
     prune: { idleHours: 24, maxAgeDays: 7, ...given(all.prune), ...given(own.prune) },

@@ -51,7 +51,9 @@ test("a narrowing key that is not obeyed stops the agent of agents.entries that 
 });
 
 test("two agents of one id, or with one directory of keys, are refused", async () => {
-  await expect(agentsOf({ list: [{ id: "a" }], entries: { a: {} } })).rejects.toThrow(/two agents with the id "a"/);
+  await expect(agentsOf({ list: [{ id: "a" }], entries: { a: {} } })).rejects.toThrow(
+    /agents\.entries\.a: is the id of another agent too/,
+  );
   const shared = [
     { id: "a", agentDir: "~/keys" },
     { id: "b", agentDir: "/home/x/keys" },

@@ -43,6 +43,43 @@ const ofMemory = (...keys: readonly string[]) => MEMORY.flatMap((at) => keys.map
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/server/devices.test.ts",
+    "needs the gateway's token, too, where roles of people are set up",
+    ["gateway.roles"],
+  ],
+  [
+    "test/app/config/config-field-keys.test.ts",
+    "says which models may be chosen, by short names too, whatever is described",
+    ["agents.defaults.modelPolicy.allow"],
+  ],
+  [
+    "test/app/config/config-field-keys.test.ts",
+    "of an agent replaces that of all agents",
+    ["agents.list.modelPolicy.allow"],
+  ],
+  [
+    "test/app/config/config-field-keys.test.ts",
+    "is one session for each group; another wish is named",
+    ["session.groupScope"],
+  ],
+  [
+    "test/app/cli/install-policy.test.ts",
+    "is told what is installed, with its own arguments and variables, and lets it happen",
+    ["enabled", "targets", "exec.command", "exec.args", "exec.env", "exec.passEnv"].map(
+      (key) => `security.installPolicy.${key}`,
+    ),
+  ],
+  [
+    "test/app/cli/install-policy.test.ts",
+    "blocks all where %s",
+    ["security.installPolicy.exec.trustedDirs", "security.installPolicy.exec.maxOutputBytes"],
+  ],
+  [
+    "test/app/cli/install-policy.test.ts",
+    "that does not answer in time blocks",
+    ["security.installPolicy.exec.timeoutMs", "security.installPolicy.exec.noOutputTimeoutMs"],
+  ],
+  [
     "test/app/gateway/gateway-config.test.ts",
     "what is switched off is not served",
     ["chatCompletions", "responses"].map((name) => `gateway.http.endpoints.${name}.enabled`),
@@ -747,7 +784,7 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
   [
     "test/walk/cron/jobs.test.ts",
     "sends its record to a webhook that the config allows",
-    ["cron.webhookToken", "cron.webhookSsrfPolicy.allowedHostnames"],
+    ["cron.webhookToken", "cron.webhookSsrfPolicy.allowedHostnames", "cron.webhookSsrfPolicy.blockedHostnames"],
   ],
   ["test/walk/cron/cli.test.ts", "takes over the jobs and records of another gateway, once", ["cron.store"]],
   [

@@ -1,7 +1,8 @@
 /** Keys below `tools.exec`, and below `exec` in the tools of one agent. */
 const EXEC = `host security ask node pathPrepend safeBins
   strictInlineEval commandHighlighting safeBinTrustedDirs safeBinProfiles{*} backgroundMs timeoutSec cleanupMs
-  notifyOnExit notifyOnExitEmptySuccess applyPatch{enabled workspaceOnly allowModels}`;
+  notifyOnExit notifyOnExitEmptySuccess applyPatch{enabled workspaceOnly allowModels}
+  approvalRunningNoticeMs grantExpiryDays reviewer{model{primary fallbacks} thinking fastMode timeoutMs}`;
 
 const LOOPS = `enabled historySize warningThreshold unknownToolThreshold criticalThreshold
   globalCircuitBreakerThreshold detectors{genericRepeat knownPollNoProgress pingPong}
@@ -42,7 +43,7 @@ const SANDBOX = `mode backend workspaceAccess sessionToolsVisibility scope works
   dangerouslyAllowContainerNamespaceJoin}
   ssh{target command workspaceRoot strictHostKeyChecking updateHostKeys identityFile certificateFile knownHostsFile
   identityData certificateData knownHostsData}
-  browser{enabled image containerPrefix network cdpPort cdpSourceRange vncPort noVncPort headless enableNoVnc
+  browser{enabled image containerPrefix network cdpPort cdpSourceRange vncPort noVncPort headless enableNoVnc noVncEnabled
   allowHostControl autoStart autoStartTimeoutMs binds}
   prune{idleHours maxAgeDays}`;
 
@@ -105,7 +106,7 @@ agents{defaults{params{temperature topP maxTokens cacheRetention transport servi
   subagents{${SUBAGENTS}} sandbox{${SANDBOX}}} list{*{${AGENT}}} entries{*{${AGENT}}}}
 tools{${TOOLS}}
 security{audit{suppressions{*}}}
-bindings{*{type agentId comment match{channel accountId peer{kind id} guildId teamId roles} session{dmScope}
+bindings{*{type agentId comment match{channel accountId peer{kind id} guildId teamId roles} session{dmScope groupScope}
   acp{mode label cwd backend}}}
 broadcast{strategy}
 compaction{enabled reserveTokens keepRecentTokens reserveTokensFloor}
@@ -118,7 +119,7 @@ messages{messagePrefix visibleReplies responsePrefix groupChat{mentionPatterns h
   concierge done error stallSoft stallHard compacting} timing{debounceMs stallSoftMs stallHardMs doneHoldMs
   errorHoldMs}} suppressToolErrors tts{auto enabled mode provider persona personas{*{label description provider
   fallbackPolicy prompt providers}} summaryModel modelOverrides{enabled allowText allowProvider allowVoice
-  allowModelId allowVoiceSettings allowNormalization allowSeed} providers{*{apiKey}} prefsPath maxTextLength
+  allowModelId allowVoiceSettings allowNormalization allowSeed} providers{*} prefsPath maxTextLength
   timeoutMs}}
 commands{native nativeSkills text bash bashForegroundMs config mcp plugins debug restart useAccessGroups
   ownerAllowFrom ownerDisplay ownerDisplaySecret allowFrom}
@@ -193,8 +194,7 @@ channels{clickclack discord{name capabilities markdown{tables} enabled commands{
   useIndicator} healthMonitor{enabled} accounts{*} defaultAccount mediaMaxMb actions{reactions sendMessage polls}}
   zalo zalouser}
 discovery{wideArea mdns}
-talk{provider providers realtime consultThinkingLevel consultFastMode speechLocale interruptOnSpeech
-  silenceTimeoutMs}
+talk
 gateway{port mode bind customBindHost controlUi{enabled basePath root embedSandbox allowExternalEmbedUrls
   chatMessageMaxWidth allowedOrigins dangerouslyAllowHostHeaderOriginFallback allowInsecureAuth
   dangerouslyDisableDeviceAuth} auth{mode token password allowTailscale rateLimit{maxAttempts windowMs lockoutMs
@@ -219,19 +219,21 @@ plugins{enabled allow deny load{paths} slots{memory contextEngine} entries{*{ena
 surfaces{*}
 proxy{enabled proxyUrl tls loopbackMode}
 tui audit media
-gateway{auth{trustedProxy{cloudflareAccessOidc deviceAutoApprove}} controlUi{experimental environment
+gateway{auth{identityScopes trustedProxy{cloudflareAccessOidc deviceAutoApprove}} controlUi{experimental environment
 communityInvite github sessionObserver automaticallyFetchFavicons} publicOrigin portals cliAgents terminal
 remote{edgeAuth sshHostKeyPolicy} nodes{pairing{autoApproveLocal sshVerify} pluginTools allowSkills commands}}
-agents{defaults{compaction{thinkingLevel} sandbox{browser{noVncEnabled}}
+agents{defaults{compaction{thinkingLevel} 
 heartbeat{agentId} utilityModel decisionModel mediaModels voiceModel pdfMaxMb cwd
-embeddedAgent fastModeDefault imageQuality systemAgent sessionStore} entries{*{
+embeddedAgent fastModeDefault imageQuality systemAgent sessionStore modelSelectionScope authInheritance silentReplyRewrite
+memorySearch{rememberAcrossConversations}} entries{*{
 tools{swarm github} cwd utilityModel decisionModel embeddedAgent typingMode}} ownership} models{providers{*{region}}
-catalogRefresh} tools{exec{approvalRunningNoticeMs} web{fetch{headers}} github
+catalogRefresh bedrockDiscovery} tools{web{fetch{headers}} github
 media{image{preferredModel} audio{preferredModel} video{preferredModel}} codeMode{executor} swarm}
-browser{extensionRelay} mcp{apps} session{parentForkMaxTokens notifyOnCreate sharing
-maintenance{coldStorage archiveDashboardAfter preserveRecent}} messages{usageTemplate responseUsage tts{providers{*{voiceSettings}}}}
+browser{extensionRelay allowSystemProfileImport relayBindHost controlUrl controlToken driver} mcp{apps} session{parentForkMaxTokens heartbeatIdleMinutes threadBindings{ttlHours} notifyOnCreate sharing
+maintenance{coldStorage archiveDashboardAfter preserveRecent}} messages{usageTemplate responseUsage tts{providers{*}}}
 cron{webhookSsrfPolicy{allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} failureAlert{channel to}
 triggers} skills{workshop} logging{audit} meta{migrations} wizard{accessMode
 appRecommendations securityAcknowledgedAt} telemetry ui{prefs} nodeHost{autoUpdate agentRuns workerRuns mcp skills}
-worktreeRoot worktreeAcceleration transcripts talk{agentId} cloudWorkers desktop
+canvasHost bridge plugins{bundledDiscovery} commands{modelsWrite}
+diagnostics{memoryPressure memoryPressureBundle} worktreeRoot worktreeAcceleration transcripts  cloudWorkers desktop
 `;

@@ -34,6 +34,7 @@ const OF_AGENTS: readonly NarrowingKey[] = [
   row("sandbox.docker.seccompProfile", "how containers are confined", isSet),
   row("sandbox.docker.apparmorProfile", "how containers are confined", isSet),
   row("sandbox.docker.ulimits", "what containers may use", isSet),
+  row("sandbox.backend", "that commands run on another machine", isOneOf("ssh", "openshell")),
   row("sandbox.browser.allowHostControl", "that sandboxed sessions use no browser of this machine", isFalse),
 ];
 
@@ -94,6 +95,7 @@ const OF_DISCORD: readonly NarrowingKey[] = [
 /** Keys of a platform that brings a bot chats of several people without a channel. */
 const OF_SLACK: readonly NarrowingKey[] = [
   ...OF_NAMED,
+  row("mode", "that messages come only through a relay", isOneOf("relay")),
   row("dm.groupEnabled", "that group chats without a channel are not answered", isFalse),
   row("dm.groupChannels", "which group chats without a channel are answered", isListed),
 ];
@@ -147,7 +149,10 @@ export interface HarmlessKeys {
  */
 export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
   { keys: ["accessGroups"], why: "an entry of `allowFrom` that names a group of people allows nobody" },
-  { keys: ["acp", "nodeHost", "gateway.nodes"], why: "no other machine and no other agent program runs anything" },
+  {
+    keys: ["acp", "nodeHost", "gateway.nodes", "bridge"],
+    why: "no other machine and no other agent program runs anything",
+  },
   { keys: ["tools.web.x_search"], why: "no tool searches X" },
   {
     keys: ["tools.media"],
@@ -173,7 +178,12 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
   { keys: ["channels.*.configWrites"], why: "no chat can change the config" },
   { keys: ["commands.useAccessGroups"], why: "commands are always for those whom the lists of people name" },
   {
-    keys: ["gateway.auth.trustedProxy", "gateway.auth.allowTailscale", "gateway.allowRealIpFallback"],
+    keys: [
+      "gateway.auth.trustedProxy",
+      "gateway.auth.allowTailscale",
+      "gateway.auth.identityScopes",
+      "gateway.allowRealIpFallback",
+    ],
     why: "nobody signs in with a header; the token is always asked for",
   },
   {
@@ -203,6 +213,7 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
       "agents.defaults.sandbox.browser.enabled",
       "agents.list.*.sandbox.browser.enabled",
       "agents.defaults.sandbox.browser.noVncEnabled",
+      "agents.list.*.sandbox.browser.noVncEnabled",
     ],
     why: "no browser runs in a container",
   },
@@ -217,9 +228,23 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
   { keys: ["logging.redactSensitive"], why: "secrets are always masked" },
   { keys: ["secrets.egressProxy"], why: "there is no store of secrets, so no program is given one to send" },
   {
-    keys: ["tools.exec.approvalRunningNoticeMs"],
+    keys: ["tools.exec.approvalRunningNoticeMs", "agents.list.*.tools.exec.approvalRunningNoticeMs"],
     why: "a command that was allowed says when it ends",
   },
+  {
+    keys: ["tools.exec.reviewer", "agents.list.*.tools.exec.reviewer"],
+    why: "no model decides about a command; a person is asked",
+  },
+  {
+    keys: ["tools.exec.grantExpiryDays", "agents.list.*.tools.exec.grantExpiryDays"],
+    why: "a question of a scheduled job gives no permission for later",
+  },
+  { keys: ["browser.allowSystemProfileImport"], why: "no profile of a person's browser is read" },
+  {
+    keys: ["agents.defaults.modelSelectionScope"],
+    why: "a choice of model counts for its own conversation, until an owner says more",
+  },
+  { keys: ["agents.defaults.authInheritance"], why: "keys are those of the gateway and of each agent" },
   { keys: ["memory.qmd"], why: "notes are found by another index, with rules of its own" },
   {
     keys: [

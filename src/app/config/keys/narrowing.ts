@@ -1,8 +1,7 @@
 import { accountInputs } from "../../../channels/config.ts";
-import { own } from "../../../utils/own.ts";
 import { listedAgents } from "./agent-key.ts";
 import { NARROWING_KEYS, type NarrowingKey } from "./narrowing-keys.ts";
-import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "../schema/problem.ts";
+import { isRecord, pathsLike, showPath, valueAt, type KeyPath, type RawNote } from "../schema/problem.ts";
 
 /**
  * The agents or accounts that a restricting key without an implementation stops. `agent` and `account` unset: all of
@@ -31,15 +30,6 @@ export function stopsOf(input: unknown): readonly Stop[] {
 
 function placesOf(input: unknown, { key, narrows }: NarrowingKey): readonly KeyPath[] {
   return pathsLike(input, key.split(".")).filter((path) => narrows(valueAt(input, path)));
-}
-
-function pathsLike(value: unknown, [first, ...rest]: readonly string[], path: KeyPath = []): readonly KeyPath[] {
-  if (first === undefined) return [path];
-  if (Array.isArray(value))
-    return first === "*" ? value.flatMap((item: unknown, at) => pathsLike(item, rest, [...path, at])) : [];
-  if (!isRecord(value)) return [];
-  const names = first === "*" ? Object.keys(value) : [first].filter((name) => Object.hasOwn(value, name));
-  return names.flatMap((name) => pathsLike(own(value, name), rest, [...path, name]));
 }
 
 function stopsAt(input: unknown, path: KeyPath, { says }: NarrowingKey): readonly Stop[] {

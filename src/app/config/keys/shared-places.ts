@@ -15,19 +15,29 @@ interface Place {
   readonly owner?: string | undefined;
 }
 
-/** Agents that would work in one directory, or take the messages of one bot from each other. */
+/** Agents that have one id or would work in one directory, or take the messages of one bot from each other. */
 export function sharedPlaces({ agents, bindings, channels }: Shared): readonly RawNote[] {
   const workspaces = agents.list.flatMap(({ id, workspace }): Place[] =>
     workspace === undefined ? [] : [placeOf(pathOfAgent(agents, id), workspace)],
   );
   const bots = Object.entries(channels).flatMap(([channel, section]) => botsOf(channel, section, bindings));
   return [
+    ...repeated(ids(agents), () => "is the id of another agent too; give each agent an id of its own"),
     ...repeated(workspaces, (other) => `is the workspace of ${other} too; give each agent one of its own`),
     ...repeated(
       bots,
       (other) => `is the bot of ${other} too, which another agent answers; give each agent a bot of its own`,
     ),
   ];
+}
+
+/** The ids of agents. Those of `entries` are in `list`, after its own. */
+function ids({ list, entries }: Config["agents"]): readonly Place[] {
+  const own = list.length - Object.keys(entries).length;
+  return list.map(({ id }, at) => {
+    const of = at < own ? ["agents", "list", at] : ["agents", "entries", id];
+    return { path: at < own ? [...of, "id"] : of, of, name: id };
+  });
 }
 
 const placeOf = (agent: KeyPath, workspace: string): Place => ({

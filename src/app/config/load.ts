@@ -126,6 +126,7 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
   const found = checked.warnings.filter((note) => !isReported(note, reported) && !isOfStop(note, stops));
   const doubts = [
     ...doubtful(checked.config),
+    ...doubtfulAgents(checked.config),
     ...doubtfulTools(checked.config, schemas.toolNames),
     ...unresized(resolved.value),
   ];
@@ -242,7 +243,7 @@ function isBuiltWith(name: string): boolean {
 const NOT_SPOKEN: ReadonlySet<string> = new Set(["github-copilot", "google-vertex", "pi-messages"]);
 
 /** Values that are accepted but not applied as written. */
-function doubtful({ agents, bindings, gateway, models, session }: Config): RawNote[] {
+function doubtful({ gateway, models, session }: Config): RawNote[] {
   const { mode } = gateway.auth;
   const notes: RawNote[] = [];
   if (gateway.mode === "remote")
@@ -252,11 +253,6 @@ function doubtful({ agents, bindings, gateway, models, session }: Config): RawNo
       path: ["gateway", "auth", "mode"],
       message: `"${mode}" is not offered here: a token is asked for all the same`,
     });
-  for (const { id } of agents.list.filter((agent) => agent.default).slice(1))
-    notes.push({
-      path: [...pathOfAgent(agents, id), "default"],
-      message: "has no effect: another agent is the default already",
-    });
   if (session.groupScope === "main")
     notes.push({
       path: ["session", "groupScope"],
@@ -265,20 +261,32 @@ function doubtful({ agents, bindings, gateway, models, session }: Config): RawNo
   for (const [name, { api }] of Object.entries(models.providers))
     if (api !== undefined && NOT_SPOKEN.has(api))
       notes.push({ path: ["models", "providers", name, "api"], message: `"${api}" has no effect here yet` });
-  const known = agents.list.length > 0 ? agents.list.map(({ id }) => id) : [agents.defaults.agentId ?? DEFAULT_AGENT];
-  for (const [at, binding] of bindings.entries())
-    if (isRoute(binding) && !known.includes(binding.agentId))
-      notes.push({
-        path: ["bindings", at, "agentId"],
-        message: `there is no agent "${binding.agentId}"; messages for it fail`,
-      });
-  for (const [at, binding] of bindings.entries())
-    if (!isRoute(binding))
-      notes.push({
-        path: ["bindings", at, "type"],
-        message: `"${binding.type}" has no effect here yet: the row is left out`,
-      });
   return notes;
+}
+
+/** Agents and bindings that are not taken as they are written. */
+function doubtfulAgents({ agents, bindings }: Config): readonly RawNote[] {
+  const known = agents.list.length > 0 ? agents.list.map(({ id }) => id) : [agents.defaults.agentId ?? DEFAULT_AGENT];
+  const further = agents.list.filter((agent) => agent.default).slice(1);
+  return [
+    ...further.map(({ id }) => ({
+      path: [...pathOfAgent(agents, id), "default"],
+      message: "has no effect: another agent is the default already",
+    })),
+    ...bindings.flatMap((binding, at): RawNote[] => {
+      if (!isRoute(binding))
+        return [
+          {
+            path: ["bindings", at, "type"],
+            message: `"${binding.type}" has no effect here yet: the row is left out`,
+          },
+        ];
+      if (known.includes(binding.agentId)) return [];
+      return [
+        { path: ["bindings", at, "agentId"], message: `there is no agent "${binding.agentId}"; messages for it fail` },
+      ];
+    }),
+  ];
 }
 
 interface Contributed extends Schemas {

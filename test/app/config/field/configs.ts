@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** The configs that people of the field may have, one file each; `parts/` has what they include. */
-const CORPUS = join(import.meta.dirname, "../app/config/fixtures/field");
+const CORPUS = join(import.meta.dirname, "fixtures");
 
 /** The names of all configs of the corpus. */
 export const FIELD_CONFIGS: readonly string[] = readdirSync(CORPUS)

@@ -1,16 +1,10 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadConfig } from "../../../src/app/config/load.ts";
-import { ConfigError } from "../../../src/app/config/schema/problem.ts";
-import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
-import {
-  DIFFERENCES,
-  FIELD_CONFIGS,
-  FIELD_VARIABLES,
-  REAL_VERDICTS,
-  homeWithConfigs,
-} from "../../kit/field-configs.ts";
+import { loadConfig } from "../../../../src/app/config/load.ts";
+import { ConfigError } from "../../../../src/app/config/schema/problem.ts";
+import { bundledContributions, contributedSchemas } from "../../../../src/app/contributions/extensions.ts";
+import { DIFFERENCES, FIELD_CONFIGS, FIELD_VARIABLES, REAL_VERDICTS, homeWithConfigs } from "./configs.ts";
 
 let home: string;
 beforeAll(() => {
@@ -55,7 +49,7 @@ describe("a config of the field", () => {
   });
 
   it("finds each reason for another judgement in the guide", () => {
-    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/migration.md"), "utf8");
+    const guide = readFileSync(join(import.meta.dirname, "../../../../docs/guides/migration.md"), "utf8");
     for (const { what, why } of DIFFERENCES) expect(guide).toContain(`| ${what} | ${why} |`);
   });
 });

@@ -3,7 +3,7 @@ import { expandHome, type Env } from "../../utils/env.ts";
 import { errorCode } from "../../utils/missing.ts";
 import { READ_NO_FOLLOW, readBytes } from "../../utils/read-regular.ts";
 import { isRecord, valueAt } from "./schema/problem.ts";
-import { countOf, isOwn, MOST_BYTES, outputOfTrusted, Unusable } from "./trusted-program.ts";
+import { countOrElse, isOwnFile, MOST_SECRET_BYTES, outputOfTrusted, FaultWithFix } from "./trusted-program.ts";
 
 /** A secret, or the reason why it is not there, and what to do. Neither contains what a file or a program said. */
 export type Found = { readonly text: string } | MissingSecret;
@@ -67,7 +67,7 @@ export class SecretProviders {
       return (await answer)(id);
     } catch (error) {
       const reason = `the secret provider "${name}" failed: ${reasonOf(error)}`;
-      if (error instanceof Unusable) return { missing: reason, fix: error.fix };
+      if (error instanceof FaultWithFix) return { missing: reason, fix: error.fix };
       return missing(this.#provider(name)?.["source"] === "exec" ? "exec" : "file", reason);
     }
   }
@@ -121,7 +121,7 @@ async function openFile(name: string, provider: Provider, env: Env): Promise<(id
   });
   let text: string;
   try {
-    text = await privateText(file, { path, most: countOf(provider["maxBytes"], MOST_BYTES) });
+    text = await privateText(file, { path, most: countOrElse(provider["maxBytes"], MOST_SECRET_BYTES) });
   } finally {
     await file.close();
   }
@@ -166,9 +166,9 @@ async function privateText(
   if (facts.nlink > 1) throw new Error("its file has a second name (hard link); copy it to a new file");
   if (facts.size > most) throw new Error(`its file is larger than ${most} bytes`);
   if (process.platform !== "win32") {
-    if (!isOwn(facts.uid)) throw new Error("its file belongs to another user");
+    if (!isOwnFile(facts.uid)) throw new Error("its file belongs to another user");
     if ((facts.mode & 0o077) !== 0)
-      throw new Unusable("its file can be read by other users", `Run: chmod 600 ${path}.`);
+      throw new FaultWithFix("its file can be read by other users", `Run: chmod 600 ${path}.`);
   }
   return (await readBytes(file, facts.size)).toString("utf8");
 }

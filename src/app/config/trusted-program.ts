@@ -6,7 +6,7 @@ import { expandHome, type Env } from "../../utils/env.ts";
 import { isRecord } from "./schema/problem.ts";
 
 /** A program as the config describes it; the keys are not checked yet. */
-export interface Program {
+export interface TrustedProgram {
   readonly command: string;
   readonly args?: unknown;
   /** Its variables: `env` with their values, `passEnv` with the names of the gateway's. It gets no others. */
@@ -28,10 +28,10 @@ interface Call {
 }
 
 /** Bytes of a file or of an output, where the config does not say another number. */
-export const MOST_BYTES = 1024 * 1024;
+export const MOST_SECRET_BYTES = 1024 * 1024;
 
 /** A failure with a fix of its own. */
-export class Unusable extends Error {
+export class FaultWithFix extends Error {
   readonly fix: string;
 
   constructor(message: string, fix: string) {
@@ -44,21 +44,24 @@ export class Unusable extends Error {
  * The standard output of a program that reads the input. Throws where others may change the program, and where it fails
  * or does not end within its limits.
  */
-export async function outputOfTrusted(program: Program, { input, env, timeoutMs: usual }: Call): Promise<string> {
+export async function outputOfTrusted(
+  program: TrustedProgram,
+  { input, env, timeoutMs: usual }: Call,
+): Promise<string> {
   const file = expandHome(program.command, env);
   await requireTrusted(file, program, env);
-  const timeoutMs = countOf(program.timeoutMs, usual);
+  const timeoutMs = countOrElse(program.timeoutMs, usual);
   return outputOf(file, textsIn(program.args), {
     input,
     env: childEnv(program, env),
     timeoutMs,
-    silenceMs: countOf(program.noOutputTimeoutMs, timeoutMs),
-    mostBytes: countOf(program.maxOutputBytes, MOST_BYTES),
+    silenceMs: countOrElse(program.noOutputTimeoutMs, timeoutMs),
+    mostBytes: countOrElse(program.maxOutputBytes, MOST_SECRET_BYTES),
   });
 }
 
 /** Throws unless the program is a file that only this user or root can change, where the config allows programs. */
-async function requireTrusted(file: string, { trustedDirs }: Program, env: Env): Promise<void> {
+async function requireTrusted(file: string, { trustedDirs }: TrustedProgram, env: Env): Promise<void> {
   if (!isAbsolute(file)) throw new Error("its command is no absolute path");
   const facts = await lstat(file);
   if (!facts.isFile())
@@ -67,9 +70,9 @@ async function requireTrusted(file: string, { trustedDirs }: Program, env: Env):
   if (folders.length > 0 && !folders.some((folder) => isBelow(dirname(file), folder)))
     throw new Error("its command lies outside trustedDirs");
   if (process.platform === "win32") return;
-  if (!isOwn(facts.uid) && facts.uid !== 0) throw new Error("its command belongs to another user");
+  if (!isOwnFile(facts.uid) && facts.uid !== 0) throw new Error("its command belongs to another user");
   if ((facts.mode & 0o022) !== 0)
-    throw new Unusable("its command can be changed by other users", `Run: chmod go-w ${file}.`);
+    throw new FaultWithFix("its command can be changed by other users", `Run: chmod go-w ${file}.`);
 }
 
 function isBelow(folder: string, root: string): boolean {
@@ -78,7 +81,7 @@ function isBelow(folder: string, root: string): boolean {
 }
 
 /** The program gets only the variables that the config names. */
-function childEnv({ env: given, passEnv }: Program, env: Env): Env {
+function childEnv({ env: given, passEnv }: TrustedProgram, env: Env): Env {
   const passed = textsIn(passEnv).flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
   const own = isRecord(given)
     ? Object.entries(given).flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : []))
@@ -87,7 +90,7 @@ function childEnv({ env: given, passEnv }: Program, env: Env): Env {
 }
 
 /** Whether a file of this user id belongs to whom this process runs as. */
-export const isOwn = (uid: number): boolean => uid === process.getuid?.();
+export const isOwnFile = (uid: number): boolean => uid === process.getuid?.();
 
 interface Limits {
   readonly input: string;
@@ -153,7 +156,7 @@ function outputOf(
 }
 
 /** A whole number above zero, or the other one. */
-export const countOf = (value: unknown, otherwise: number): number =>
+export const countOrElse = (value: unknown, otherwise: number): number =>
   typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : otherwise;
 
 const textsIn = (list: unknown): readonly string[] =>

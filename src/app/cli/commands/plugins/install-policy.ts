@@ -3,7 +3,7 @@ import type { Env } from "../../../../utils/env.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import type { InstallPolicy } from "../../../config/schema/base.ts";
 import { isRecord } from "../../../config/schema/problem.ts";
-import { outputOfTrusted, Unusable } from "../../../config/trusted-program.ts";
+import { outputOfTrusted, FaultWithFix } from "../../../config/trusted-program.ts";
 import { packageVersion } from "../../../package-root.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
 
@@ -40,7 +40,7 @@ export async function requireInstallPolicy(
     );
   const input = JSON.stringify({ protocolVersion: PROTOCOL, openclawVersion: packageVersion(), ...request });
   const output = await outputOfTrusted(exec, { input, env, timeoutMs: TIMEOUT_MS }).catch((error: unknown) => {
-    const fix = error instanceof Unusable ? error.fix : "Mend the program of security.installPolicy.exec.";
+    const fix = error instanceof FaultWithFix ? error.fix : "Mend the program of security.installPolicy.exec.";
     throw blocked(`The program of security.installPolicy could not be asked: ${errorText(error)}.`, fix);
   });
   const { decision, reason } = decisionIn(output);

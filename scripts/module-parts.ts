@@ -7,6 +7,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     "main.ts",
     "cli",
     "import",
+    "export",
     "doctor",
     "gateway",
     "tasks",

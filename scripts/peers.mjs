@@ -16,6 +16,7 @@ const FILES = ["package.json", "package-lock.json"];
 /** The folders that pin the versions. */
 const TWIN = { name: "discord-twin", pinned: path.join(root, "test/peers/discord-twin") };
 const GATEWAY = { name: "real-gateway", pinned: path.join(root, "test/peers/real-gateway/package") };
+const WAY_BACK = { name: "way-back", pinned: path.join(root, "test/peers/way-back/package") };
 
 /** The folder for these exact versions. */
 function placeFor({ name, pinned }, cache) {
@@ -63,14 +64,18 @@ function runAlone(args, env = {}) {
 function test(args) {
   const vitest = path.join(root, "node_modules/vitest/vitest.mjs");
   const files = args.length > 0 ? args : ["test/peers"];
-  return runAlone([vitest, "run", ...files], { OPENCLAW_PEERS: install(TWIN), OPENCLAW_FIELD: fieldProgram() });
+  return runAlone([vitest, "run", ...files], {
+    OPENCLAW_PEERS: install(TWIN),
+    OPENCLAW_FIELD: programOf(GATEWAY),
+    OPENCLAW_WAY_BACK: programOf(WAY_BACK),
+  });
 }
 
-const fieldProgram = () => path.join(install(GATEWAY), "node_modules/openclaw/openclaw.mjs");
+const programOf = (peer) => path.join(install(peer), "node_modules/openclaw/openclaw.mjs");
 
 function compare(args) {
   const isRecorded = args.some((arg) => arg.startsWith("--recorded"));
-  const real = isRecorded ? [] : ["--real", fieldProgram()];
+  const real = isRecorded ? [] : ["--real", programOf(GATEWAY)];
   return runAlone(["--conditions=source", path.join(root, "test/peers/real-gateway/compare.ts"), ...real, ...args]);
 }
 

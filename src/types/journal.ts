@@ -286,6 +286,8 @@ export interface PairingDesk {
   /** Takes the stranger's code away; the next message gets a new one. False when there is none. */
   dismiss(of: Pick<PairingRequest, "channel" | "account" | "code">): Promise<boolean>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
+  /** Everybody who was let in. */
+  paired(): Promise<readonly Paired[]>;
 }
 
 /** A finished run, kept for `status`, `usage` and `why`. */

@@ -70,6 +70,7 @@ export function createPairing(commits: Commits, clock: Clock): PairingDesk {
       }),
     isPaired: (channel, account, senderId) =>
       commits.readAhead((sql) => sql.one(IS_PAIRED, channel, account, senderId) !== undefined),
+    paired: () => commits.read((sql) => sql.all("SELECT * FROM paired ORDER BY at, channel, sender_id").map(toPerson)),
   };
 }
 

@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import type { StateExportFlags } from "../commands/export.ts";
 import type { ImportFlags } from "../commands/import.ts";
 import type { Act } from "./act.ts";
 
@@ -63,6 +64,21 @@ export function defineImport(program: Command, act: Act): void {
       act(async (io, dir: string | undefined, flags: ImportFlags) =>
         (await import("../commands/import.ts")).importCommand(io, dir, flags),
       ),
+    );
+}
+
+/** `export`, the way back to OpenClaw. */
+export function defineExport(program: Command, act: Act): void {
+  program
+    .command("export")
+    .description(
+      "make a state directory that OpenClaw 2026.5.20 opens, with the conversations, jobs and people of this one",
+    )
+    .requiredOption("--to <dir>", "the directory to make; it must be empty or not there")
+    .option("--with-keys", "stored keys of models too; logins stay here")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, flags: StateExportFlags) => (await import("../commands/export.ts")).exportCommand(io, flags)),
     );
 }
 

@@ -52,7 +52,7 @@ export function defineGateway(program: Command, act: Act): void {
     .option("--json", "for scripts")
     .action(
       act(async (io, options: { renew?: boolean; json?: boolean }) =>
-        (await import("../commands/gateway/gateway-instance.ts")).gatewayInstance(io, options),
+        (await import("../commands/gateway/gateway-status.ts")).gatewayInstance(io, options),
       ),
     );
   gateway

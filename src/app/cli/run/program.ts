@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { defineAgent } from "../define/agent.ts";
-import { defineConfig, defineImport } from "../define/config.ts";
+import { defineConfig, defineExport, defineImport } from "../define/config.ts";
 import { defineGateway } from "../define/gateway.ts";
 import { defineInbox } from "../define/inbox.ts";
 import { defineDiagnostics } from "../define/diagnostics.ts";
@@ -104,6 +104,7 @@ const DEFINITIONS = [
   defineSystem,
   defineConfig,
   defineImport,
+  defineExport,
   definePlugins,
   definePluginsInit,
 ];

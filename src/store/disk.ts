@@ -57,6 +57,9 @@ export async function makePrivateDir(dir: string): Promise<void> {
   await makeDirectory(dir);
 }
 
+/** What a file gets: all at once, or in pieces while it is written. */
+type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
+
 /**
  * Replaces a file in one step, mode 0600: a reader sees the old or the new content, also after a power cut.
  * `mayReplace` is asked when all is written but the name: on its false the old file stays, and the answer is false.
@@ -64,7 +67,7 @@ export async function makePrivateDir(dir: string): Promise<void> {
  */
 export async function writeAtomic(
   path: string,
-  content: string | Uint8Array,
+  content: Content,
   mayReplace: () => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<boolean> {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
@@ -136,7 +139,7 @@ async function writeAndRemove(path: string, content: Uint8Array): Promise<void> 
   }
 }
 
-async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
+async function writeSynced(path: string, content: Content): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
     await file.writeFile(content);

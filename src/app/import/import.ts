@@ -6,13 +6,11 @@ import { openJournal } from "../../store/journal/journal.ts";
 import { acquireStateLock, readStateLock } from "../../store/lock/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Env } from "../../utils/env.ts";
-import { errorCode } from "../../utils/missing.ts";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, makeStateDirs, type StatePaths } from "../config/paths.ts";
-import { readConfigSource } from "../config/source.ts";
-import { withPresentForms } from "../config/old-forms.ts";
-import { defaultAgentIn } from "./frame/target.ts";
+import { defaultAgentIn, readTargetValue } from "./frame/target.ts";
 import type { Item, ImportKind, Left, OpenTarget, Target } from "./frame/kind.ts";
 import { IMPORT_KINDS } from "./kinds.ts";
 import {
@@ -78,7 +76,7 @@ export async function importState(options: ImportOptions): Promise<ImportReport>
   await makeStateDirs(paths);
   const lock = await acquireStateLock(paths.stateDir);
   try {
-    await removeLeftCopies(paths.stateSub);
+    await removeLeft(paths);
     return await withTemporary(paths.stateSub, (copies) => withSource(dir, copies, options, take));
   } finally {
     await lock.release();
@@ -108,16 +106,23 @@ async function withTemporary<T>(above: string, work: (dir: string) => Promise<T>
   }
 }
 
-/** Copies of databases that a killed import has left. */
-async function removeLeftCopies(stateSub: string): Promise<void> {
-  const left = (await readdir(stateSub)).filter((name) => /^import-\w{6}$/.test(name));
-  for (const name of left) await rm(join(stateSub, name), { recursive: true, force: true });
+/** Copies of databases and unfinished files that a killed import has left. No gateway writes them: this process holds the lock. */
+async function removeLeft({ stateSub, sessionsDir, media }: StatePaths): Promise<void> {
+  const copies = (await readdir(stateSub))
+    .filter((name) => /^import-\w{6}$/.test(name))
+    .map((name) => join(stateSub, name));
+  const unfinished = await Promise.all([sessionsDir, join(media, "imported")].map(unfinishedIn));
+  for (const path of [...copies, ...unfinished.flat()]) await rm(path, { recursive: true, force: true });
+}
+
+async function unfinishedIn(dir: string): Promise<readonly string[]> {
+  const entries = (await unlessMissing(readdir(dir, { recursive: true }))) ?? [];
+  return entries.filter((name) => /\.[0-9a-f]{12}\.tmp$/.test(name)).map((name) => join(dir, name));
 }
 
 /** The config of the target decides, once there is one; before, that of the source will be its config. */
 async function targetFor(source: ImportSource, { paths, load }: ImportOptions): Promise<Target> {
-  const own = await readConfigSource(load);
-  const value = own.text === undefined ? source.value : withPresentForms(own.value).value;
+  const value = await readTargetValue(source, load);
   return { paths, load, defaultAgent: defaultAgentIn(value), receipts: await readReceipts(paths.stateDir) };
 }
 

@@ -14,5 +14,6 @@
  */
 import type { ImportKind } from "./frame/kind.ts";
 import { configKind } from "./kinds/config.ts";
+import { sessionsKind } from "./kinds/sessions.ts";
 
-export const IMPORT_KINDS: readonly ImportKind[] = [configKind];
+export const IMPORT_KINDS: readonly ImportKind[] = [configKind, sessionsKind];

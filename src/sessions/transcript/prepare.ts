@@ -3,12 +3,13 @@ import { type FileHandle, open, writeFile, copyFile, readFile } from "node:fs/pr
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { unlessMissing, errorCode } from "../../utils/missing.ts";
-import { setAside, stamp, newEntryId } from "./archive.ts";
+import { setAside, stamp } from "./archive.ts";
 import { BackReader, type RawLine } from "./back-reader.ts";
 import { type Header, parseHeader, TRANSCRIPT_VERSION, parseFields } from "./entries.ts";
+import { OlderLines } from "./migrate.ts";
 import { readLine } from "./read-line.ts";
 import { writeAtomic } from "../../store/disk.ts";
-import { type Fields, isFields } from "../../utils/fields.ts";
+import { isFields } from "../../utils/fields.ts";
 
 const HEADER_BYTES = 4096;
 const HEADER_MAX_BYTES = 1024 * 1024;
@@ -165,14 +166,11 @@ async function cutOff(
   log.warn("transcript ended in a torn line; cut off and kept", { path: at.path, aside, bytes: torn.length });
 }
 
-/**
- * Writes a transcript of version 1 or 2 anew as version 3; the old file stays as `<file>.v<version>.bak`. Version 1 had
- * no ids: each line is the parent of the next one. Version 2 called the role `custom` `hookMessage`.
- */
+/** Writes a transcript of an older version anew as version 3; the old file stays as `<file>.v<version>.bak`. */
 async function migrateTranscript(path: string, version: number): Promise<void> {
   const lines = (await readFile(path, "utf8")).split("\n").map(parseFields).filter(isFields);
-  const linked = version < 2 ? linkLines(lines) : lines;
-  const migrated = linked.map((fields) => JSON.stringify(toCurrent(fields)));
+  const older = new OlderLines(version);
+  const migrated = lines.map((fields) => JSON.stringify(older.present(fields)));
   await keepOld(path, `${path}.v${version}.bak`);
   await writeAtomic(path, `${migrated.join("\n")}\n`);
 }
@@ -184,27 +182,4 @@ async function keepOld(path: string, backup: string): Promise<void> {
     // The file is from a migration that was cut short, and holds the same lines.
     if (errorCode(error) !== "EEXIST") throw error;
   }
-}
-
-function linkLines(lines: readonly Fields[]): Fields[] {
-  const ids = lines.map(() => newEntryId());
-  return lines.map((fields, at) => {
-    if (fields["type"] === "session") return fields;
-    const previous = lines[at - 1]?.["type"] === "session" ? undefined : ids[at - 1];
-    return { ...withKeptId(fields, ids), id: ids[at], parentId: previous ?? null };
-  });
-}
-
-/** Version 1 named the first kept entry by its place in the file, the header being 0. */
-function withKeptId(fields: Fields, ids: readonly string[]): Fields {
-  const { firstKeptEntryIndex: index, ...rest } = fields;
-  if (fields["type"] !== "compaction" || typeof index !== "number") return fields;
-  return { ...rest, firstKeptEntryId: (index > 0 ? ids[index] : undefined) ?? rest["firstKeptEntryId"] ?? "" };
-}
-
-function toCurrent(fields: Fields): Fields {
-  if (fields["type"] === "session") return { ...fields, version: TRANSCRIPT_VERSION };
-  const message = fields["message"];
-  if (fields["type"] !== "message" || !isFields(message) || message["role"] !== "hookMessage") return fields;
-  return { ...fields, message: { ...message, role: "custom" } };
 }

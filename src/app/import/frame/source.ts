@@ -218,7 +218,7 @@ const answers = (port: number): Promise<boolean> =>
   });
 
 /** A private copy of a database of the source. */
-class SourceDatabase {
+export class SourceDatabase {
   readonly #db: DatabaseSync;
   readonly #columns = new Map<string, ReadonlySet<string>>();
 

@@ -121,7 +121,7 @@ function placesOf(value: unknown, from: ImportSource, to: Target): readonly Form
 }
 
 /** A path of the config: the same place below the target's directory when it lies below the source's. */
-function placeHere(path: string, from: Pick<ImportSource, "dir">, to: Pick<Target, "paths" | "load">): string {
+export function placeHere(path: string, from: Pick<ImportSource, "dir">, to: Pick<Target, "paths" | "load">): string {
   const home = to.load.env["HOME"] ?? "";
   const whole = path.startsWith("~/") ? join(home, path.slice(2)) : path;
   return isInside(whole, from.dir) ? join(to.paths.stateDir, whole.slice(from.dir.length)) : path;

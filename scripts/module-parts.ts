@@ -17,6 +17,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     "compose",
     "messages",
     "service",
+    "backup",
     "package-root.ts",
     "outgoing.ts",
     "live.ts",

@@ -7,6 +7,7 @@ export const WIDE: Readonly<
 > = {
   AgentFlags: { fields: 15, booleans: 4, why: "flags of one command" },
   AgentSettings: { fields: 29, why: "settings in the form of the config" },
+  BackupFlags: { booleans: 5, why: "flags of one command" },
   BodyContext: { fields: 13, booleans: 3, why: "the values that the stages of the body read" },
   Capabilities: { booleans: 4, why: "facts that are read together" },
   ChannelStatus: { fields: 21, booleans: 4, why: "a row of channels.status" },

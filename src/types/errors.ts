@@ -52,6 +52,8 @@ export const ERROR_CODES = {
   SERVICE_MISSING: { exit: 1 },
   SERVICE_FOREIGN: { exit: 78 },
   SERVICE_FAILED: { exit: 1 },
+  BACKUP_REFUSED: { exit: 2 },
+  BACKUP_UNSOUND: { exit: 1 },
   NODE_TOO_OLD: { exit: 78 },
   USAGE: { exit: 2 },
   NOT_FOUND: { exit: 1 },

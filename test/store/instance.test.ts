@@ -26,7 +26,7 @@ test("a directory keeps its id from its first start on", async () => {
   expect(instance).toMatchObject({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), isAdopted: false });
   await changeInstance(first, { isAdopted: true });
   await (await started(first)).release();
-  expect(await readInstance(first)).toEqual({ id: instance?.id, isAdopted: true, isImported: false });
+  expect(await readInstance(first)).toEqual({ id: instance?.id, isAdopted: true });
 });
 
 test("a copy finds the running gateway of its original, until it takes an id of its own", async () => {

@@ -12,8 +12,8 @@ export interface Instance {
   readonly id: string;
   /** Whether a person has said that channels may start although another program wrote the directory last. */
   readonly isAdopted: boolean;
-  /** Whether its config came from another program's directory: channels start once it is adopted. */
-  readonly isImported: boolean;
+  /** Where its content came from, when another gateway may still use it: channels start once it is adopted. */
+  readonly origin?: "import" | "backup" | undefined;
 }
 
 const fileIn = (stateDir: string): string => join(stateDir, "state", "instance.json");
@@ -25,7 +25,13 @@ export async function readInstance(stateDir: string): Promise<Instance | undefin
   try {
     const value: unknown = JSON.parse(text);
     if (!isFields(value) || typeof value["id"] !== "string" || value["id"] === "") return undefined;
-    return { id: value["id"], isAdopted: value["adopted"] === true, isImported: value["imported"] === true };
+    const { adopted, imported, restored } = value;
+    const origin = restored === true ? "backup" : "import";
+    return {
+      id: value["id"],
+      isAdopted: adopted === true,
+      ...((imported === true || restored === true) && { origin }),
+    };
   } catch {
     // A damaged file is made anew; channels then stay off in a directory of another program until a person adopts it again.
     return undefined;
@@ -39,9 +45,10 @@ export async function changeInstance(stateDir: string, changes: Partial<Instance
   const release = await lockFile(path);
   try {
     const known = await readInstance(stateDir);
-    const made = { id: randomUUID(), isAdopted: false, isImported: false, ...known, ...changes };
-    const { id, isAdopted, isImported } = made;
-    const written = { id, ...(isAdopted && { adopted: true }), ...(isImported && { imported: true }) };
+    const made = { id: randomUUID(), isAdopted: false, ...known, ...changes };
+    const { id, isAdopted, origin } = made;
+    const from = origin && (origin === "backup" ? { restored: true } : { imported: true });
+    const written = { id, ...(isAdopted && { adopted: true }), ...from };
     await writeAtomic(path, `${JSON.stringify(written)}\n`);
     return made;
   } finally {

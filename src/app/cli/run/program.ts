@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { defineAgent } from "../define/agent.ts";
 import { defineConfig, defineExport, defineImport } from "../define/config.ts";
+import { defineBackup } from "../define/backup.ts";
 import { defineGateway } from "../define/gateway.ts";
 import { defineInbox } from "../define/inbox.ts";
 import { defineDiagnostics } from "../define/diagnostics.ts";
@@ -105,6 +106,7 @@ const DEFINITIONS = [
   defineConfig,
   defineImport,
   defineExport,
+  defineBackup,
   definePlugins,
   definePluginsInit,
 ];

@@ -7,13 +7,15 @@ import type { Live } from "../../live.ts";
 
 /**
  * The reason why channels must stay off: another program used this state directory before, and a trial of this gateway
- * must not take over a running bot, nor must one whose config was imported. Undefined once adopted, or when the directory is ours.
+ * must not take over a running bot, nor must one whose config was imported, or that comes from a backup. Undefined once adopted, or when the directory is ours.
  */
 export async function isForeign(live: Pick<Live, "config" | "loaded" | "paths">): Promise<string | undefined> {
   const { config, loaded, paths } = live;
   const instance = await readInstance(paths.stateDir);
+  if (instance?.origin === "backup")
+    return "this state directory was restored from a backup; once the original is stopped for good, run `openclaw onboard --adopt`";
   if (config.gateway.adopt || instance?.isAdopted === true) return undefined;
-  if (instance?.isImported === true)
+  if (instance?.origin === "import")
     return "its config was imported, and the other gateway may still use these bots; once it is stopped for good, run `openclaw onboard --adopt`";
   const wasTouched = loaded.warnings.some(({ key }) => key === "meta" || key.startsWith("meta."));
   const hasAgents = await hasForeignAgents(join(paths.stateDir, "agents"));

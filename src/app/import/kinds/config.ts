@@ -52,7 +52,7 @@ async function put(text: string, { load, paths }: OpenTarget, before: ItemReceip
   const there = await readConfigText(load.path);
   const isOurs = there === undefined || there === text || (before !== undefined && before.mark === hashOf(there));
   if (!isOurs) return { left: `${load.path} was changed since it was imported` };
-  await changeInstance(paths.stateDir, { isImported: true });
+  await changeInstance(paths.stateDir, { origin: "import" });
   await makeDirectory(dirname(load.path));
   if (there !== text) await writeAtomic(load.path, text);
   return { made: load.path, mark: hashOf(text) };

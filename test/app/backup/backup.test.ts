@@ -1,0 +1,258 @@
+import {
+  createWriteStream,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { Header, Pack, ReadEntry } from "tar";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { verifyBackup } from "../../../src/app/backup/archive.ts";
+import { type BackupOptions, planBackup, writeBackup } from "../../../src/app/backup/create.ts";
+import { restoreBackup } from "../../../src/app/backup/restore.ts";
+import { readInstance } from "../../../src/store/lock/instance.ts";
+
+const NOW = new Date("2026-11-30T12:00:00.000Z");
+let dir: string;
+let state: string;
+
+const put = (path: string, text: string): void => {
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, text);
+};
+const sources = (more: { includes?: string[]; workspaces?: string[] } = {}) => ({
+  paths: { stateDir: state, configPath: join(state, "openclaw.json") },
+  includes: more.includes ?? [],
+  workspaces: more.workspaces ?? [join(state, "workspace")],
+});
+const options = (more: Partial<BackupOptions> = {}): BackupOptions => ({
+  output: join(dir, "b.tar.gz"),
+  includeWorkspace: true,
+  onlyConfig: false,
+  version: "0.1.0",
+  now: NOW,
+  ...more,
+});
+async function written(more: Partial<BackupOptions> = {}, given = sources()): Promise<string> {
+  const plan = await planBackup(given, options(more));
+  await writeBackup(plan);
+  return plan.file;
+}
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "backup-"));
+  state = join(dir, "state dir");
+  put(join(state, "openclaw.json"), "{}");
+  put(join(state, "workspace", "MEMORY.md"), "notes");
+  put(join(state, "sessions", "s.jsonl"), '{"type":"session"}\n');
+  put(join(state, "logs", "openclaw.log"), "x");
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+});
+
+describe("a backup", () => {
+  it("has what counts, databases of one moment, and neither logs nor locks", async () => {
+    const db = new DatabaseSync(join(state, "memory.sqlite"));
+    db.exec("PRAGMA journal_mode = WAL; CREATE TABLE notes (text); INSERT INTO notes VALUES ('in the log of writes')");
+    put(join(state, "state", "gateway.lock"), "{}");
+    linkSync(join(state, "sessions", "s.jsonl"), join(state, "sessions", "same.jsonl"));
+    symlinkSync("MEMORY.md", join(state, "workspace", "inside"));
+    symlinkSync("/etc/passwd", join(state, "workspace", "outside"));
+    const plan = await planBackup(sources(), options());
+    expect(plan.manifest.skipped).toEqual([
+      { sourcePath: join(state, "workspace", "outside"), reason: "a link to /etc/passwd" },
+    ]);
+    const file = await written();
+    db.close();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await verifyBackup(file)).toMatchObject({ databases: [expect.stringMatching(/memory\.sqlite$/)] });
+
+    const target = join(dir, "new", "place");
+    await restoreBackup(file, target, NOW.getTime());
+    expect(readdirSync(target).toSorted()).toEqual([
+      "memory.sqlite",
+      "openclaw.json",
+      "sessions",
+      "state",
+      "workspace",
+    ]);
+    expect(readdirSync(join(target, "workspace")).toSorted()).toEqual(["MEMORY.md", "inside"]);
+    expect(readFileSync(join(target, "workspace", "inside"), "utf8")).toBe("notes");
+    expect(readFileSync(join(target, "sessions", "same.jsonl"), "utf8")).toContain("session");
+    const copy = new DatabaseSync(join(target, "memory.sqlite"));
+    expect(copy.prepare("SELECT text FROM notes").all()).toEqual([{ text: "in the log of writes" }]);
+    copy.close();
+    expect(await readInstance(target)).toMatchObject({ origin: "backup", isAdopted: false });
+  });
+
+  it("has files outside of the state directory, which are told apart when it is restored", async () => {
+    const config = join(dir, "etc", "my.json5");
+    const [shared, workspace] = [join(dir, "etc", "shared.json5"), join(dir, "work")];
+    for (const path of [config, shared, join(workspace, "AGENTS.md")]) put(path, `text of ${path}`);
+    const given = { paths: { stateDir: state, configPath: config }, includes: [shared], workspaces: [workspace] };
+    const target = join(dir, "restored");
+    const { outside } = await restoreBackup(await written({}, given), target, NOW.getTime());
+    expect(outside.map(({ sourcePath }) => sourcePath)).toEqual([config, shared, workspace]);
+    expect(outside[0]?.path).toBe(join(target, "openclaw.json"));
+    expect(readFileSync(join(target, "openclaw.json"), "utf8")).toBe(`text of ${config}`);
+    expect(readFileSync(join(outside[2]?.path ?? "", "AGENTS.md"), "utf8")).toContain("AGENTS.md");
+  });
+
+  it("may leave workspaces out, or have the config alone", async () => {
+    const names = async (more: Partial<BackupOptions>) =>
+      (await planBackup(sources(), options(more))).files.map((file) => file.slice(state.length));
+    expect(await names({ includeWorkspace: false })).not.toContain("/workspace/MEMORY.md");
+    expect(await names({ onlyConfig: true })).toEqual(["/openclaw.json"]);
+  });
+
+  it("is named by the local time, and never written over another file, or into what it saves", async () => {
+    const file = await written({ output: `${dir}/` });
+    expect(file).toMatch(/\/2026-11-30T\d\d-00-00\.000[+-]\d\d-\d\d-openclaw-backup\.tar\.gz$/);
+    await expect(written({ output: file })).rejects.toMatchObject({
+      code: "BACKUP_REFUSED",
+      message: expect.stringContaining("is there already"),
+    });
+    symlinkSync(join(state, "workspace"), join(dir, "link"));
+    for (const output of [state, join(state, "b.tar.gz"), join(dir, "link")])
+      await expect(written({ output })).rejects.toMatchObject({
+        code: "BACKUP_REFUSED",
+        message: expect.stringContaining("backed up itself"),
+      });
+    expect(readdirSync(dir).filter((name) => name.endsWith(".unfinished"))).toEqual([]);
+  });
+});
+
+describe("a restore", () => {
+  it("is never into a directory with something in it", async () => {
+    const file = await written();
+    await expect(restoreBackup(file, state, 1)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    expect(readFileSync(join(state, "openclaw.json"), "utf8")).toBe("{}");
+    mkdirSync(join(dir, "empty"));
+    expect(await restoreBackup(file, join(dir, "empty"), 1)).toMatchObject({ target: join(dir, "empty") });
+  });
+
+  it("puts the logins of WhatsApp aside, whose old ratchet would damage the original's", async () => {
+    put(join(state, "credentials", "whatsapp", "default", "creds.json"), "{}");
+    const target = join(dir, "restored");
+    const { setAside } = await restoreBackup(await written(), target, NOW.getTime());
+    expect(setAside).toEqual(["credentials/whatsapp.restored-2026-11-30T12-00-00.000Z"]);
+    expect(existsSync(join(target, "credentials", "whatsapp"))).toBe(false);
+    expect(existsSync(join(target, setAside[0] ?? "", "default", "creds.json"))).toBe(true);
+  });
+});
+
+const ROOT = "x-openclaw-backup";
+const BASE = `${ROOT}/payload/posix/state`;
+const manifest = (more: object = {}) =>
+  JSON.stringify({
+    schemaVersion: 1,
+    createdAt: "2026-11-30T12:00:00.000Z",
+    archiveRoot: ROOT,
+    runtimeVersion: "1",
+    paths: { stateDir: "/state", configPath: "/state/openclaw.json" },
+    assets: [{ kind: "state", sourcePath: "/state", archivePath: BASE }],
+    ...more,
+  });
+interface Item {
+  readonly path: string;
+  readonly text?: string;
+  readonly type?: "File" | "Directory" | "SymbolicLink" | "Link" | "FIFO";
+  readonly linkpath?: string;
+}
+const SOUND: readonly Item[] = [
+  { path: `${BASE}/`, type: "Directory" },
+  { path: `${BASE}/openclaw.json`, text: "{}" },
+];
+
+/** An archive as another program may write it. */
+async function archive(items: readonly Item[], manifests: readonly string[] = [manifest()]): Promise<string> {
+  const file = join(dir, "hostile.tar.gz");
+  const pack = new Pack({ portable: true });
+  const all: readonly Item[] = [...items, ...manifests.map((text) => ({ path: `${ROOT}/manifest.json`, text }))];
+  for (const { path, text = "", type = "File", linkpath } of all) {
+    const size = Buffer.byteLength(text);
+    const header = new Header({
+      path,
+      mode: 0o600,
+      size,
+      type,
+      mtime: NOW,
+      uid: 0,
+      gid: 0,
+      ...(linkpath !== undefined && { linkpath }),
+    });
+    header.encode();
+    const entry = new ReadEntry(header);
+    pack.add(entry);
+    entry.end(Buffer.from(text));
+  }
+  pack.end();
+  await pipeline(pack, createGzip(), createWriteStream(file));
+  return file;
+}
+
+describe("a backup that somebody else made", () => {
+  it("is taken when it is sound", async () => {
+    expect(await verifyBackup(await archive(SOUND))).toMatchObject({ entries: 3, databases: [] });
+  });
+
+  it.each<[problem: string, items: readonly Item[], manifests?: readonly string[]]>([
+    ["leads out of the archive", [...SOUND, { path: `${BASE}/../../../../../../evil`, text: "x" }]],
+    ["belongs to no part", [...SOUND, { path: `${ROOT}/payload/posix/other/evil`, text: "x" }]],
+    ["belongs to no part", [...SOUND, { path: "elsewhere/evil", text: "x" }]],
+    ["leads to /etc/passwd", [...SOUND, { path: `${BASE}/l`, type: "SymbolicLink", linkpath: "/etc/passwd" }]],
+    [
+      "leads to ../../../../../x",
+      [...SOUND, { path: `${BASE}/l`, type: "SymbolicLink", linkpath: "../../../../../x" }],
+    ],
+    ["is a Link", [...SOUND, { path: `${BASE}/l`, type: "Link", linkpath: `${BASE}/openclaw.json` }]],
+    ["is a FIFO", [...SOUND, { path: `${BASE}/f`, type: "FIFO" }]],
+    ["has 0 manifests", SOUND, []],
+    ["has 2 manifests", SOUND, [manifest(), manifest()]],
+    ["manifest.json cannot be read", SOUND, ["{"]],
+    ["manifest.json cannot be read", SOUND, [manifest({ schemaVersion: 2 })]],
+    [
+      "is missing",
+      SOUND,
+      [manifest({ assets: [{ kind: "state", sourcePath: "/s", archivePath: `${ROOT}/payload/other` }] })],
+    ],
+    [
+      "outside of the payload",
+      SOUND,
+      [manifest({ assets: [{ kind: "state", sourcePath: "/s", archivePath: `${ROOT}/payload/../..` }] })],
+    ],
+    [
+      "not a database|malformed",
+      [...SOUND, { path: `${BASE}/j.sqlite`, text: `SQLite format 3\0${"x".repeat(2000)}` }],
+    ],
+  ])("%s: is refused, and nothing is written", async (problem, items, manifests) => {
+    const file = await archive(items, manifests);
+    const target = join(dir, "restored");
+    await expect(restoreBackup(file, target, 1)).rejects.toMatchObject({
+      code: "BACKUP_UNSOUND",
+      message: expect.stringMatching(problem),
+    });
+    expect(readdirSync(dir).toSorted()).toEqual(["hostile.tar.gz", "state dir"]);
+  });
+
+  it("is refused where a part of it is lost", async () => {
+    const whole = readFileSync(await archive(SOUND));
+    for (const share of [0, 0.3, 0.6, 0.95]) {
+      const file = join(dir, "cut.tar.gz");
+      writeFileSync(file, whole.subarray(0, Math.floor(whole.length * share)));
+      await expect(verifyBackup(file)).rejects.toMatchObject({ code: "BACKUP_UNSOUND" });
+    }
+    writeFileSync(join(dir, "cut.tar.gz"), "this is no archive at all");
+    await expect(verifyBackup(join(dir, "cut.tar.gz"))).rejects.toMatchObject({ code: "BACKUP_UNSOUND" });
+  });
+});

@@ -79,6 +79,33 @@ test("set says what the check of the file warns of at that key, and nothing of o
   );
 });
 
+test("validate lists what it finds often, by line, and ends with what stops something", async () => {
+  const text = [
+    "{",
+    "  wizard: { lastRunMode: 'local' },",
+    "  ui: { seamColor: '#FF4500' },",
+    "  discovery: { mdns: { mode: 'off' } },",
+    "  talk: { voiceId: 'v' },",
+    "  agent: { workspace: '/w' },",
+    "  channels: { telegram: { botToken: '1:a', contextVisibility: 'allowlist', streaming: 'off' } },",
+    "}",
+  ];
+  const { code, out, err } = await run(["config", "validate"], { OPENCLAW_STATE_DIR: stateDir(text.join("\n")) });
+  expect([code, out]).toEqual([0, expect.stringContaining("is valid, but stops what the warnings above name.")]);
+  expect(err.split("\n")).toEqual([
+    "4 keys are known from OpenClaw and have no effect here:",
+    "  openclaw.json:2: wizard",
+    "  openclaw.json:3: ui",
+    "  openclaw.json:4: discovery",
+    "  openclaw.json:5: talk",
+    "",
+    "warning: openclaw.json:6: agent: is read as agents.defaults; openclaw doctor --fix writes it so",
+    expect.stringMatching(/^warning: openclaw\.json:7: channels\.telegram\.streaming: is read in its present form/),
+    expect.stringMatching(/^warning: openclaw\.json:7: channels\.telegram\.contextVisibility: .* telegram is stopped/),
+    "",
+  ]);
+});
+
 test("secrets are not printed, whatever section they are in", async () => {
   const env = {
     OPENCLAW_STATE_DIR: stateDir(

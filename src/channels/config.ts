@@ -94,6 +94,18 @@ const execApprovalsConfig = z.strictObject({
     ),
 });
 
+const chatIds = idList.prefault([]);
+
+/** Where the names of `messages.groupChat.mentionPatterns` count. */
+const mentionScopeConfig = z.strictObject({
+  mode: z
+    .enum(["allow", "deny"])
+    .default("allow")
+    .meta(about("Mode", "`allow`: in all chats but those of `denyIn`. `deny`: only in those of `allowIn`.")),
+  allowIn: chatIds.meta(about("In these", "Ids of chats, or of topics: `-1001:topic:7`.")),
+  denyIn: chatIds.meta(about("Not in these", "Ids of chats or topics in which they never count.")),
+});
+
 /** Keys that every channel account has and the core applies. Others belong to the adapter. */
 const accountShape = {
   enabled: z.boolean().default(true).meta(about("Enabled", "Starts the account.")),
@@ -173,6 +185,11 @@ const accountShape = {
     .boolean()
     .default(true)
     .meta(about("Require mention", "Answers in groups only when mentioned. A group's own setting has priority.")),
+  mentionPatterns: mentionScopeConfig
+    .prefault({})
+    .meta(
+      about("Mention patterns", "The chats in which mention patterns count. A mention by the platform counts in any."),
+    ),
   thread: z
     .looseObject({
       historyScope,

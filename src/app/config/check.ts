@@ -81,6 +81,9 @@ function describeUnion(issue: Extract<Issue, { code: "invalid_union" }>, value: 
 /** The schema of one account, for each channel whose adapter is there. */
 export type ChannelSchemas = Readonly<Record<string, z.ZodType>>;
 
+/** Said of a key of OpenClaw that nothing obeys here. */
+export const NO_EFFECT = "is known, but has no effect here yet";
+
 /** Plugins of OpenClaw whose entries have the key of a provider of `web_search`, which is part of this gateway. */
 export const SEARCH_PLUGINS: ReadonlySet<string> = new Set(PROVIDERS.map(({ plugin }) => plugin));
 
@@ -116,7 +119,7 @@ export function checkConfig(input: unknown, schemas: Schemas = {}): CheckedConfi
   const problems = [...whole.problems, ...strangers.map(unknownKey), ...nodesBelow(input, []).flatMap(badNode)];
   const warnings = known.map((path) => ({
     path,
-    message: "is known, but has no effect here yet",
+    message: NO_EFFECT,
     at: "name" as const,
   }));
   const channels = checkChannels(input, channelSchemas);
@@ -375,7 +378,7 @@ function checkAccount(channel: string, input: Record<string, unknown>, schema: z
 
 function foreignKey(channel: string, { path, named }: ForeignKey): RawNote {
   const whole = ["channels", channel, ...path];
-  if (isFieldName(whole)) return { path, at: "name", message: "is known, but has no effect here yet" };
+  if (isFieldName(whole)) return { path, at: "name", message: NO_EFFECT };
   const near = nearest(String(path.at(-1)), named);
   const what = isFieldKey(whole) ? "has no effect here" : `unknown to ${channel}`;
   return { path, at: "name", message: near === undefined ? what : `${what}; did you mean ${near}?` };

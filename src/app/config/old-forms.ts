@@ -218,6 +218,24 @@ const agentsOfChat = (value: unknown): unknown => {
   return Array.isArray(agents) ? agents : undefined;
 };
 
+/** How Signal is reached stood in a section of its own, whose kind says whether the gateway starts signal-cli. */
+const signalTransport =
+  (place: KeyPath): OldForm =>
+  (root) => {
+    const path = [...place, "transport"];
+    const given = valueAt(root, path);
+    if (!isRecord(given)) return [];
+    const { kind, url, ...others } = given;
+    const said = {
+      ...(kind === "container" ? { apiMode: "container" } : { autoStart: kind === "managed-native" }),
+      ...(url !== undefined && { httpUrl: url }),
+      ...others,
+    };
+    const news = Object.entries(said).filter(([name]) => valueAt(root, [...place, name]) === undefined);
+    const edits = news.map(([name, value]) => ({ path: [...place, name], value }));
+    return [{ path, edits: [{ path, value: undefined }, ...edits] }];
+  };
+
 /** `ultra` is above every level of this version. */
 const think = (value: unknown): unknown => (value === "ultra" ? "max" : undefined);
 
@@ -296,6 +314,7 @@ const OLD_FORMS: readonly OldForm[] = [
   ),
   each(agentSections, (place) => replaced([...place, "thinkingDefault"], think)),
   ...NAMED_MODELS.map((key) => each(placesLike(key), providerOfModel)),
+  ...["channels.signal", "channels.signal.accounts.*"].map((key) => each(placesLike(key), signalTransport)),
   each(accounts, (place) => replaced([...place, "streaming"], streaming)),
   each(accounts, (place) => moved([...place, "streamMode"], [...place, "streaming", "mode"])),
   ...["channels.telegram.capabilities", "channels.telegram.accounts.*.capabilities"].map((key) =>
@@ -320,6 +339,9 @@ export interface PresentForms {
 
 /** The forms that are found in the value as it is, each by itself. */
 export const formsIn = (root: unknown): readonly FoundForm[] => OLD_FORMS.flatMap((find) => find(root));
+
+/** The end of what is said about each. */
+export const REWRITES = "; openclaw doctor --fix writes it so";
 
 /** Reads old forms as those of today. The given value is not changed. */
 export function withPresentForms(root: unknown): PresentForms {
@@ -367,7 +389,7 @@ function messageOf({ path, edits, says }: FoundForm): string {
   const written = edits.filter(({ value }) => value !== undefined).map((edit) => showPath(edit.path));
   const isSame = written.length === 1 && written[0] === showPath(path);
   const how = says ?? (isSame ? "is read in its present form" : `is read as ${written.join(", ")}`);
-  return `${how}; openclaw doctor --fix writes it so`;
+  return `${how}${REWRITES}`;
 }
 
 /** A copy of the data with one value changed. */

@@ -4,7 +4,7 @@ import { accountOf, lowerLimits } from "../../../src/app/accounts/accounts.ts";
 import { loadConfigText } from "../../kit/config-text.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { Live } from "../../../src/app/live.ts";
-import { mentionPatternsFor } from "../../../src/app/compose/routing/mentions.ts";
+import { isAddressedTo, mentionPatternsFor } from "../../../src/app/compose/routing/mentions.ts";
 import { createRules } from "../../../src/app/compose/rules.ts";
 import { accountId } from "../../../src/types/ids.ts";
 import { telegramConfig } from "../../../extensions/telegram/config.ts";
@@ -203,6 +203,25 @@ describe("bindings and reactions", () => {
     { agentId: "ops", match: { channel: "telegram" }, session: { dmScope: "main" } },
     { agentId: "main", match: { channel: "telegram", accountId: "two" } },
   ];
+
+  it("names of the agent count in the chats that the account names, and a topic is one of them", async () => {
+    const isCalled = async (mentionPatterns: object, thread?: string) => {
+      const channels = { telegram: { botToken: "1:a", mentionPatterns } };
+      const { live } = await rulesOf({ messages: { groupChat: { mentionPatterns: ["claw"] } }, channels });
+      const { from, ...rest } = said("default");
+      const asked = { ...rest, text: "claw, hi", mentionsBot: false, from: { ...from, ...(thread && { thread }) } };
+      return isAddressedTo(asked, live);
+    };
+    expect(await isCalled({})).toBe(true);
+    expect(await isCalled({ denyIn: ["-5"] }, "7")).toBe(false);
+    expect([await isCalled({ denyIn: ["-5:topic:7"] }, "7"), await isCalled({ denyIn: ["-5:topic:7"] }, "8")]).toEqual([
+      false,
+      true,
+    ]);
+    expect(await isCalled({ mode: "deny" })).toBe(false);
+    expect(await isCalled({ mode: "deny", allowIn: [-5] })).toBe(true);
+    expect(await isCalled({ mode: "deny", allowIn: ["-5"], denyIn: ["-5"] })).toBe(false);
+  });
 
   it("a binding names the agent of a session; without an account it means the default one", async () => {
     const channels = { telegram: { botToken: "1:a", accounts: { one: {}, two: {} } } };

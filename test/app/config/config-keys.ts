@@ -43,6 +43,11 @@ const ofMemory = (...keys: readonly string[]) => MEMORY.flatMap((at) => keys.map
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/app/config/config-effects.test.ts",
+    "names of the agent count in the chats that the account names, and a topic is one of them",
+    ["mode", "allowIn", "denyIn"].map((key) => `channels.mentionPatterns.${key}`),
+  ],
+  [
     "test/server/devices.test.ts",
     "needs the gateway's token, too, where roles of people are set up",
     ["gateway.roles"],

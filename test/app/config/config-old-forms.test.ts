@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkConfig } from "../../../src/app/config/check.ts";
 import { withPresentForms } from "../../../src/app/config/old-forms.ts";
+import { ConfigError } from "../../../src/app/config/schema/problem.ts";
 import { configCheck } from "../../../src/app/doctor/config-check.ts";
 import { bundledContributions, contributedSchemas } from "../../../src/app/contributions/extensions.ts";
 import { loadConfigText } from "../../kit/config-text.ts";
@@ -92,6 +93,153 @@ const FORMS: readonly (readonly [string, object, object])[] = [
     { agents: { defaults: { sandbox: { scope: "session" } } } },
   ],
   [
+    "the tools, commands and interval of the only agent",
+    {
+      agent: {
+        tools: { deny: ["nodes"] },
+        elevated: { enabled: false },
+        bash: { timeoutSec: 9 },
+        heartbeatMinutes: 20,
+        sandbox: { mode: "all", tools: { allow: ["read"] } },
+      },
+    },
+    {
+      agents: { defaults: { sandbox: { mode: "all" }, heartbeat: { every: "20m" } } },
+      tools: {
+        deny: ["nodes"],
+        elevated: { enabled: false },
+        exec: { timeoutSec: 9 },
+        sandbox: { tools: { allow: ["read"] } },
+      },
+    },
+  ],
+  [
+    "its models",
+    {
+      agent: {
+        model: "anthropic/one",
+        modelFallbacks: ["openai/two"],
+        allowedModels: ["anthropic/one"],
+        modelAliases: { Big: "anthropic/one" },
+      },
+    },
+    {
+      agents: {
+        defaults: {
+          model: { primary: "anthropic/one", fallbacks: ["openai/two"] },
+          models: { "anthropic/one": { alias: "Big" } },
+        },
+      },
+    },
+  ],
+  [
+    "several agents of the routing",
+    {
+      routing: {
+        defaultAgentId: "work",
+        agents: { work: { workspace: "/w", mentionPatterns: ["@w"], sandbox: { tools: { deny: ["exec"] } } } },
+        agentToAgent: { enabled: true },
+        transcribeAudio: { command: ["whisper"] },
+        queue: { byProvider: { telegram: "steer" } },
+        bindings: [{ agentId: "work", match: { provider: "slack" } }],
+      },
+    },
+    {
+      agents: {
+        entries: {
+          work: {
+            workspace: "/w",
+            sandbox: {},
+            groupChat: { mentionPatterns: ["@w"] },
+            tools: { sandbox: { tools: { deny: ["exec"] } } },
+          },
+        },
+        defaults: { agentId: "work" },
+      },
+      tools: { agentToAgent: { enabled: true } },
+      audio: { transcription: { command: ["whisper"] } },
+      messages: { queue: { byChannel: { telegram: "steer" } } },
+      bindings: [{ agentId: "work", match: { channel: "slack" } }],
+    },
+  ],
+  ["a channel without an adapter", { imessage: { enabled: false } }, { channels: { imessage: { enabled: false } } }],
+  [
+    "how long files are kept",
+    { media: { ttlHours: 25, preserveFilenames: true } },
+    { media: { preserveFilenames: true }, retention: { mediaDays: 2 } },
+  ],
+  ["how long attachments are kept", { attachments: { ttlHours: 6 } }, { retention: { mediaDays: 1 } }],
+  [
+    "a model by its short name, by its only provider, and by its maker",
+    {
+      agents: {
+        defaults: {
+          model: { primary: "fast", fallbacks: ["mine", "claude-x"] },
+          models: { "openai/quick": { alias: "fast" } },
+        },
+      },
+      models: { providers: { local: { baseUrl: "http://127.0.0.1:1", models: [{ id: "mine" }] } } },
+    },
+    {
+      agents: {
+        defaults: {
+          model: { primary: "openai/quick", fallbacks: ["local/mine", "anthropic/claude-x"] },
+          models: { "openai/quick": { alias: "fast" } },
+        },
+      },
+      models: { providers: { local: { baseUrl: "http://127.0.0.1:1", models: [{ id: "mine" }] } } },
+    },
+  ],
+  [
+    "a level above all",
+    { agents: { list: [{ id: "a", thinkingDefault: "ultra" }] } },
+    { agents: { list: [{ id: "a", thinkingDefault: "max" }] } },
+  ],
+  [
+    "a number above the most",
+    {
+      tools: { web: { search: { maxResults: 25 } } },
+      agents: { entries: { a: { memorySearch: { query: { maxResults: 99 } } } } },
+    },
+    {
+      tools: { web: { search: { maxResults: 10 } } },
+      agents: { entries: { a: { memorySearch: { query: { maxResults: 20 } } } } },
+    },
+  ],
+  [
+    "agents of a chat with more than their names",
+    { broadcast: { "telegram:-1": { agents: ["a"], maxRounds: 2 } } },
+    { broadcast: { "telegram:-1": ["a"] } },
+  ],
+  [
+    "buttons as a list",
+    { channels: { telegram: { capabilities: ["inlineButtons"], accounts: { a: { capabilities: [] } } } } },
+    {
+      channels: {
+        telegram: {
+          capabilities: { inlineButtons: "all" },
+          accounts: { a: { capabilities: { inlineButtons: "off" } } },
+        },
+      },
+    },
+  ],
+  [
+    "how Signal is reached",
+    { channels: { signal: { transport: { kind: "external-native", url: "http://127.0.0.1:8080" } } } },
+    { channels: { signal: { autoStart: false, httpUrl: "http://127.0.0.1:8080" } } },
+  ],
+  [
+    "folders of notes",
+    { agents: { defaults: { memorySearch: { extraPaths: [{ path: "~/a", pattern: "**/*.md" }, "~/b"] } } } },
+    { agents: { defaults: { memorySearch: { extraPaths: ["~/a", "~/b"] } } } },
+  ],
+  [
+    "speech of the system",
+    { messages: { tts: { edge: { voice: "v" } } } },
+    { messages: { tts: { providers: { microsoft: { voice: "v" } } } } },
+  ],
+  ["a workspace that is not said", { agents: { defaults: { workspace: null } } }, { agents: { defaults: {} } }],
+  [
     "speech",
     { tts: { auto: "inbound", elevenlabs: { voiceId: "v", modelId: "m" } } },
     { messages: { tts: { auto: "inbound", providers: { elevenlabs: { voice: "v", model: "m" } } } } },
@@ -122,6 +270,31 @@ describe("a config in the forms of another version", () => {
     expect(warnings.map((warning) => warning.text)).toEqual([
       "openclaw.json:2: agent: is read as agents.defaults; openclaw doctor --fix writes it so",
       "openclaw.json:3: channels.telegram.streaming: is read in its present form; openclaw doctor --fix writes it so",
+    ]);
+  });
+
+  it("has its mistakes named by the keys and lines of the file", async () => {
+    const text = [
+      "{",
+      "  agent: {",
+      "    workspace: 5,",
+      "    tols: {},",
+      "    bash: {",
+      "      backgroundMs: 1,",
+      "    },",
+      "  },",
+      "  routing: { bindings: [{ agentId: 'main', match: {",
+      "    provider: 7 } }] },",
+      "}",
+    ].join("\n");
+    const told = await loadConfigText(text, await options()).catch((error: unknown) =>
+      error instanceof ConfigError ? error.problems.map((problem) => problem.text) : error,
+    );
+    expect(told).toEqual([
+      "openclaw.json:3: agent.workspace: must be text, but is a number",
+      expect.stringMatching(/^openclaw\.json:4: agent\.tols: unknown key/),
+      "openclaw.json:6: agent.bash.backgroundMs: must be at least 10",
+      "openclaw.json:10: routing.bindings[0].match.provider: must be text, but is a number",
     ]);
   });
 
@@ -191,5 +364,18 @@ describe("a channel that is not installed", () => {
     expect(warnings.map((warning) => warning.message)).toEqual([
       "no channel of this name is installed; it has no effect",
     ]);
+  });
+
+  it("needs no variable, nor does a plugin that is not installed; a channel that is here does", async () => {
+    const { warnings } = await loadConfigText(
+      '{ channels: { matrix: { accessToken: "${NO}" } }, plugins: { entries: { other: { config: { key: "${NO}" } } } } }',
+      await options(),
+    );
+    expect(warnings.map(({ key }) => key)).toContain("channels.matrix.accessToken");
+    const here = loadConfigText('{ channels: { telegram: { botToken: "${NO}" } } }', await options());
+    await expect(here).rejects.toMatchObject({
+      code: "SECRET_MISSING",
+      fix: expect.stringContaining("Set the variable"),
+    });
   });
 });

@@ -11,9 +11,22 @@ import type { Live } from "../../live.ts";
 export const isAddressedTo = (message: InboundMessage, live: Live): boolean =>
   isAddressed(message, patternsFor(message, live));
 
-/** The names by which the agent that answers is addressed. */
+/** The names by which the agent that answers is addressed; none in a chat where the account's config says so. */
 export const patternsFor = (message: Routed, live: Live): readonly MentionPattern[] =>
-  mentionPatternsFor(message, live) ?? mentionPatterns(live.config.messages.groupChat.mentionPatterns);
+  countsIn(message, live.config)
+    ? (mentionPatternsFor(message, live) ?? mentionPatterns(live.config.messages.groupChat.mentionPatterns))
+    : [];
+
+function countsIn({ from }: Routed, config: Config): boolean {
+  const { mode, allowIn, denyIn } = accountOf(config, from).mentionPatterns;
+  const { chat, thread } = from;
+  const names = [
+    chat.id,
+    ...(thread === undefined ? [] : [`${chat.id}:topic:${thread}`, `${chat.id}:thread:${thread}`]),
+  ];
+  const isIn = (ids: readonly string[]): boolean => ids.some((id) => names.includes(id));
+  return !isIn(denyIn) && (mode === "allow" || isIn(allowIn));
+}
 
 /** The mention patterns of the agent that answers; undefined if it has none of its own. */
 export function mentionPatternsFor(

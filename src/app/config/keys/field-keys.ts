@@ -235,5 +235,10 @@ cron{webhookSsrfPolicy{allowRfc2544BenchmarkRange allowIpv6UniqueLocalRange} fai
 triggers} skills{workshop} logging{audit} meta{migrations} wizard{accessMode
 appRecommendations securityAcknowledgedAt} telemetry ui{prefs} nodeHost{autoUpdate agentRuns workerRuns mcp skills}
 canvasHost bridge plugins{bundledDiscovery} commands{modelsWrite}
+channels{telegram{heartbeatVisibility{showOk showAlerts useIndicator} joinIntro richMessages} discord{heartbeatVisibility{showOk
+showAlerts useIndicator} joinIntro activities{clientSecret applicationId}} slack{heartbeatVisibility{showOk showAlerts useIndicator}
+joinIntro postAs relay{url authToken gatewayId} implicitMentions{replyToBot quotedBot threadParticipation} presenceEvents{mode
+prompt}} signal{heartbeatVisibility{showOk showAlerts useIndicator} streaming{block} aliases{*} configPath socketPath}
+whatsapp{heartbeatVisibility{showOk showAlerts useIndicator} streaming{block} pluginHooks{messageReceived}}}
 diagnostics{memoryPressure memoryPressureBundle} worktreeRoot worktreeAcceleration transcripts  cloudWorkers desktop
 `;

@@ -96,6 +96,9 @@ const OF_DISCORD: readonly NarrowingKey[] = [
 const OF_SLACK: readonly NarrowingKey[] = [
   ...OF_NAMED,
   row("mode", "that messages come only through a relay", isOneOf("relay")),
+  row("implicitMentions.replyToBot", "that a reply to the bot does not count as a mention", isFalse),
+  row("implicitMentions.quotedBot", "that a quote of the bot does not count as a mention", isFalse),
+  row("implicitMentions.threadParticipation", "that a thread of the bot does not count as a mention", isFalse),
   row("dm.groupEnabled", "that group chats without a channel are not answered", isFalse),
   row("dm.groupChannels", "which group chats without a channel are answered", isListed),
 ];
@@ -175,6 +178,11 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
     keys: ["channels.discord.dm.groupEnabled", "channels.discord.dm.groupChannels"],
     why: "Discord lets no bot into group chats",
   },
+  {
+    keys: ["channels.*.heartbeatVisibility"],
+    why: "a heartbeat writes only when the agent has something to say",
+  },
+  { keys: ["channels.slack.relay"], why: "`mode: relay` stops the account" },
   { keys: ["channels.*.configWrites"], why: "no chat can change the config" },
   { keys: ["commands.useAccessGroups"], why: "commands are always for those whom the lists of people name" },
   {

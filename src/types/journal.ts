@@ -1,5 +1,5 @@
 import type { AgentId, MediaId, RunId, SessionKey } from "./ids.ts";
-import type { Paired, PairingRequest, TurnedAway } from "./answers/pairing.ts";
+import type { Admitted, Paired, PairingRequest, TurnedAway } from "./answers/pairing.ts";
 import type { InboundMessage, Peer } from "./chat/message.ts";
 import type { ReplyButton, OutboundPart } from "./chat/reply.ts";
 import type { Receipt } from "./run/run.ts";
@@ -286,8 +286,15 @@ export interface PairingDesk {
   /** Takes the stranger's code away; the next message gets a new one. False when there is none. */
   dismiss(of: Pick<PairingRequest, "channel" | "account" | "code">): Promise<boolean>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
-  /** Everybody who was let in. */
-  paired(): Promise<readonly Paired[]>;
+  /** Everybody who was let in, the latest first. */
+  admitted(): Promise<readonly Admitted[]>;
+  /**
+   * Takes the code of a stranger away, who is named as for `approve`. Undefined when nobody is meant, or when the id waits
+   * at several accounts.
+   */
+  reject(channel: string, codeOrSender: string, account?: string): Promise<Paired | undefined>;
+  /** Lets a person in no more, at one account or at all. Returns those who were in. */
+  revoke(channel: string, senderId: string, account?: string): Promise<readonly Admitted[]>;
 }
 
 /** A finished run, kept for `status`, `usage` and `why`. */

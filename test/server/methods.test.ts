@@ -46,6 +46,10 @@ beforeAll(async () => {
       pairing: {
         list: async () => [PAIRING],
         turnedAway: async () => [{ channel: "telegram", account: "default", senderId: "8", firstAt: 1, lastAt: 2 }],
+        admitted: async () => [{ channel: "telegram", account: "default", senderId: "9", at: 3 }],
+        reject: async (_channel, code) => (code === "ABCD2345" ? PAIRING : undefined),
+        revoke: async (channel, senderId) =>
+          senderId === "9" ? [{ channel, account: "default", senderId, at: 3 }] : [],
         approve: async (channel, code) =>
           channel === "telegram" && code.trim().toUpperCase() === "ABCD2345" ? PAIRING : undefined,
         notify: async ({ senderId }) => ({ state: "failed", reason: `${senderId} has blocked the bot` }),

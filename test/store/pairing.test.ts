@@ -170,3 +170,35 @@ it("takes a code away, after which the stranger may ask again", async () => {
   expect(await pairing.approve("telegram", request.code)).toBeUndefined();
   expect(await codeOf("1")).toMatch(/^[A-HJ-NP-Z2-9]{8}$/);
 });
+
+it("lists who was let in, and lets in no more who was put out, at one account or at all", async () => {
+  for (const account of ["default", "work"]) {
+    const { request } = (await pairing.request(from("7", account))) as { request: { code: string } };
+    await pairing.approve("telegram", request.code);
+    now += 1;
+  }
+  expect(await pairing.admitted()).toEqual([
+    { ...from("7", "work"), at: 1_000_001 },
+    { ...from("7"), at: 1_000_000 },
+  ]);
+  expect(await pairing.revoke("telegram", "7", "work")).toEqual([{ ...from("7", "work"), at: 1_000_001 }]);
+  expect([await pairing.isPaired("telegram", "work", "7"), await pairing.isPaired("telegram", "default", "7")]).toEqual(
+    [false, true],
+  );
+  expect(await pairing.revoke("telegram", "7")).toHaveLength(1);
+  expect(await pairing.revoke("telegram", "7")).toEqual([]);
+  expect((await pairing.request(from("7"))).kind).toBe("new");
+});
+
+it("rejects by code or id, and only the one who is meant", async () => {
+  await pairing.request(from("7"));
+  await pairing.request(from("7", "work"));
+  expect(await pairing.reject("telegram", "7")).toBeUndefined();
+  expect(await pairing.reject("telegram", "7", "work")).toMatchObject(from("7", "work"));
+  expect(await waiting()).toEqual(["7"]);
+  const [{ code = "" } = {}] = await pairing.list();
+  expect(await pairing.reject("signal", code)).toBeUndefined();
+  expect(await pairing.reject("telegram", code.toLowerCase())).toMatchObject({ code });
+  expect(await waiting()).toEqual([]);
+  expect(await pairing.isPaired("telegram", "default", "7")).toBe(false);
+});

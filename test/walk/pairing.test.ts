@@ -36,10 +36,25 @@ describe.concurrent("a stranger", () => {
 
     world.telegram.say("thank you", stranger(3001));
     await world.told("thank you", 3001);
-    expect(JSON.parse((await home.run(["pairing", "list", "--json"])).stdout)).toEqual({
+    expect(JSON.parse((await home.run(["pairing", "list", "--json"])).stdout)).toMatchObject({
       requests: [],
       turnedAway: [],
+      admitted: [{ channel: "telegram", account: "default", senderId: "3001" }],
     });
+    expect(await home.run(["pairing", "revoke", "telegram", "3001"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("(3001) may not write on telegram any more (default)."),
+    });
+    const asked = world.model.calls.length;
+    world.telegram.say("hello again", stranger(3001));
+    await outcomesOf(home, 4);
+    expect(await codeFor(world, 3001)).toMatch(CODE);
+    expect((await home.run(["pairing", "reject", "telegram", "3001"])).code).toBe(0);
+    expect(JSON.parse((await home.run(["pairing", "list", "--json"])).stdout)).toMatchObject({
+      requests: [],
+      admitted: [],
+    });
+    expect(world.model.calls).toHaveLength(asked);
   });
 
   test("is let in while no gateway runs", async ({ world, expect }) => {

@@ -136,7 +136,7 @@ async function exportInto(dir: string, options: ExportOptions): Promise<Exported
     });
     await writeRecords(dir, { "openclaw.json": value.value });
     const waiting = await journal.pairing.list();
-    const people = peopleFor(await journal.pairing.paired(), waiting);
+    const people = peopleFor(await journal.pairing.admitted(), waiting);
     const approvals = approvalsFor(join(paths.stateDir, EXEC_APPROVALS_FILE));
     const keys = await keysInto(place);
     for (const { files } of [people, approvals, ...keys]) await writeRecords(dir, files);

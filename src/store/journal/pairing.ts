@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../../types/clock.ts";
-import type { Paired, PairingRequest, TurnedAway } from "../../types/answers/pairing.ts";
+import type { Admitted, Paired, PairingRequest, TurnedAway } from "../../types/answers/pairing.ts";
 import type { PairingDesk } from "../../types/journal.ts";
 import { count, text, textOr } from "../database/columns.ts";
 import type { Commits } from "../database/commits.ts";
@@ -29,6 +29,8 @@ const WAITS = `
   UNION SELECT channel, account, sender_id, name FROM turned_away WHERE channel = ?1 AND sender_id = ?2`;
 const LET_IN = "INSERT OR IGNORE INTO paired (channel, account, sender_id, name, at) VALUES (?, ?, ?, ?, ?)";
 const IS_PAIRED = "SELECT 1 AS yes FROM paired WHERE channel = ? AND account = ? AND sender_id = ?";
+const OF_PERSON = "SELECT * FROM paired WHERE channel = ? AND sender_id = ?";
+const PUT_OUT = "DELETE FROM paired WHERE channel = ? AND account = ? AND sender_id = ?";
 const TURN_AWAY = `
   INSERT INTO turned_away (channel, account, sender_id, name, had_code, first_at, last_at) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET name = excluded.name, had_code = max(had_code, excluded.had_code), last_at = excluded.last_at`;
@@ -68,9 +70,22 @@ export function createPairing(commits: Commits, clock: Clock): PairingDesk {
         sql.run("DELETE FROM pairing WHERE code = ?", code);
         return true;
       }),
+    admitted: () => commits.read((sql) => sql.all("SELECT * FROM paired ORDER BY at DESC").map(toAdmitted)),
+    reject: (channel, codeOrSender, account) =>
+      commits.write((sql) => {
+        const stranger = meant(sql, { channel, codeOrSender: codeOrSender.trim(), account }, clock.now());
+        if (stranger) forgetRequest(sql, stranger);
+        return stranger;
+      }),
+    revoke: (channel, senderId, account) =>
+      commits.write((sql) => {
+        const rows = sql.all(OF_PERSON, channel, senderId).map(toAdmitted);
+        const revoked = rows.filter((row) => account === undefined || row.account === account);
+        for (const row of revoked) sql.run(PUT_OUT, channel, row.account, senderId);
+        return revoked;
+      }),
     isPaired: (channel, account, senderId) =>
       commits.readAhead((sql) => sql.one(IS_PAIRED, channel, account, senderId) !== undefined),
-    paired: () => commits.read((sql) => sql.all("SELECT * FROM paired ORDER BY at, channel, sender_id").map(toPerson)),
   };
 }
 
@@ -115,22 +130,32 @@ interface Asking {
   readonly account: string | undefined;
 }
 
-function approve(sql: Statements, { channel, codeOrSender, account }: Asking, now: number): Paired | undefined {
+function approve(sql: Statements, asking: Asking, now: number): Paired | undefined {
+  const stranger = meant(sql, asking, now);
+  return stranger && letIn(sql, stranger, now);
+}
+
+/** Who has the code, or the only one who waits under the id. */
+function meant(sql: Statements, { channel, codeOrSender, account }: Asking, now: number): Paired | undefined {
   sql.run(EXPIRE, now);
   sql.run(FORGET, now - REMEMBER_MS);
   const isMeant = (row: Row) => account === undefined || text(row, "account") === account;
   const ofCode = sql.one(OF_CODE, channel, codeOrSender.toUpperCase());
-  if (ofCode) return isMeant(ofCode) ? letIn(sql, toRequest(ofCode), now) : undefined;
+  if (ofCode) return isMeant(ofCode) ? toRequest(ofCode) : undefined;
   const [waits, ...others] = sql.all(WAITS, channel, codeOrSender).filter(isMeant);
-  return waits && others.length === 0 ? letIn(sql, toPerson(waits), now) : undefined;
+  return waits && others.length === 0 ? toPerson(waits) : undefined;
 }
 
 function letIn<T extends Stranger>(sql: Statements, stranger: T, now: number): T {
   const { channel, account, senderId, name } = stranger;
   sql.run(LET_IN, channel, account, senderId, name ?? null, now);
+  forgetRequest(sql, stranger);
+  return stranger;
+}
+
+function forgetRequest(sql: Statements, { channel, account, senderId }: Stranger): void {
   sql.run("DELETE FROM pairing WHERE channel = ? AND account = ? AND sender_id = ?", channel, account, senderId);
   sql.run(SERVED, channel, account, senderId);
-  return stranger;
 }
 
 function freshCode(sql: Statements): string {
@@ -154,6 +179,8 @@ const toTurnedAway = (row: Row): TurnedAway => ({
   firstAt: count(row, "first_at"),
   lastAt: count(row, "last_at"),
 });
+
+const toAdmitted = (row: Row): Admitted => ({ ...toPerson(row), at: count(row, "at") });
 
 function toPerson(row: Row): Stranger {
   const name = textOr(row, "name");

@@ -20,12 +20,22 @@ export type Paired = Answer<z.output<typeof paired>>;
 const turnedAway = stranger.extend({ firstAt: z.number().optional(), lastAt: z.number() });
 export type TurnedAway = Answer<z.output<typeof turnedAway>>;
 
+/** Somebody who was let in. `at`: when, in epoch milliseconds. */
+const admitted = stranger.extend({ at: z.number() });
+export type Admitted = Answer<z.output<typeof admitted>>;
+
 /** Whether a stranger was informed. `queued`: the message is sent once the account is connected. */
 const notified = z.looseObject({ state: z.enum(["sent", "queued", "failed"]), reason: z.string().optional() });
 export type Notified = Answer<z.output<typeof notified>>;
 
-/** The answers of `pairing.*`. A gateway of an older version has no `turnedAway`. */
+/** The answers of `pairing.*`. A gateway of an older version has neither `turnedAway` nor `admitted`. */
 export const pairingAnswers = {
-  list: z.looseObject({ requests: z.array(pairingRequest), turnedAway: z.array(turnedAway).default([]) }),
+  list: z.looseObject({
+    requests: z.array(pairingRequest),
+    turnedAway: z.array(turnedAway).default([]),
+    admitted: z.array(admitted).default([]),
+  }),
+  reject: z.looseObject({ ok: z.boolean().optional(), request: paired }),
+  revoke: z.looseObject({ ok: z.boolean().optional(), revoked: z.array(admitted) }),
   approve: z.looseObject({ ok: z.boolean().optional(), request: paired, notified: notified.optional() }),
 };

@@ -81,14 +81,20 @@ test("pairing works on the journal when no gateway runs", async () => {
   expect(JSON.parse((await run(["pairing", "list", "slack", "--json"], env)).out)).toEqual({
     requests: [],
     turnedAway: [],
+    admitted: [],
   });
   const wrong = await run(["pairing", "approve", "telegram", "AAAAAAAA"], env);
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining("error NOT_FOUND")]);
   const right = await run(["pairing", "approve", "telegram", code.toLowerCase()], env);
   expect(right).toMatchObject({ code: 0, out: "Eve [2J (77) may write on telegram now.\n" });
   expect(right.err).toContain(`openclaw config set commands.ownerAllowFrom '["telegram:77"]'`);
+  expect((await run(["pairing", "list"], env)).out).toMatch(/telegram +default +77 +Eve \[2J +\d{4}-\d\d-\d\d/);
+  const put = await run(["pairing", "revoke", "telegram", "77"], env);
+  expect(put).toMatchObject({ code: 0, out: "Eve [2J (77) may not write on telegram any more (default).\n" });
+  expect(await run(["pairing", "revoke", "telegram", "77"], env)).toMatchObject({ code: 1 });
+  expect(await run(["pairing", "reject", "telegram", "77"], env)).toMatchObject({ code: 1 });
   const reopened = await openJournal({ path, bootId: "test" });
-  expect(await reopened.pairing.isPaired("telegram", "default", "77")).toBe(true);
+  expect(await reopened.pairing.isPaired("telegram", "default", "77")).toBe(false);
   await reopened.close();
 });
 

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { OpenClawError } from "../../../types/errors.ts";
 import { pairingAnswers } from "../../../types/answers/pairing.ts";
+import type { PairingDesk } from "../../../types/journal.ts";
 import type { Answer } from "../../../types/method.ts";
 import { exists } from "../../../utils/exists.ts";
 import { journalPath } from "../../config/paths.ts";
@@ -22,8 +23,9 @@ export async function pairingList(io: Io, channel: string | undefined, flags: { 
   const isAsked = (row: { readonly channel: string }) => channel === undefined || row.channel === channel;
   const requests = all.requests.filter(isAsked);
   const turnedAway = all.turnedAway.filter(isAsked);
+  const admitted = all.admitted.filter(isAsked);
   if (flags.json === true) {
-    writeJson(io, { requests, turnedAway });
+    writeJson(io, { requests, turnedAway, admitted });
     return 0;
   }
   io.out(requests.length === 0 ? "Nobody waits with a code.\n" : requestTable(io, requests));
@@ -33,7 +35,80 @@ export async function pairingList(io: Io, channel: string | undefined, flags: { 
     );
     io.out(turnedAwayTable(io, turnedAway));
   }
+  if (admitted.length > 0) {
+    io.out("\nLet in. Put one out by the id: openclaw pairing revoke <channel> <sender>\n");
+    io.out(admittedTable(io, admitted));
+  }
   return 0;
+}
+
+function admittedTable(io: Io, admitted: Strangers["admitted"]): string {
+  const rows = admitted.map(({ channel, account, senderId, name, at }) => [
+    channel,
+    account,
+    senderId,
+    name ?? "",
+    new Date(at).toISOString().slice(0, 10),
+  ]);
+  return table(io, ["CHANNEL", "ACCOUNT", "SENDER", "NAME", "SINCE"], rows);
+}
+
+interface PutOutFlags {
+  readonly json?: boolean;
+  readonly account?: string;
+}
+
+/** Takes the code of a stranger away; the next message gets a new one. Throws NOT_FOUND when nobody has it. */
+export async function pairingReject(io: Io, { channel, code }: Asked, { json, account }: PutOutFlags): Promise<number> {
+  const state = await readState(io);
+  const params = { channel, code, ...(account !== undefined && { accountId: account }) };
+  const request = hasGateway(io, state)
+    ? (await callOnce(io, state, { method: "pairing.reject", params, shape: pairingAnswers.reject })).request
+    : await inJournal(state, (desk) => desk.reject(channel, code, account));
+  if (!request) throw nobodyWaits(channel, code);
+  if (json === true) writeJson(io, { ok: true, request });
+  else io.out(`${withoutTerminalControls(nameOf(request))} was not let in on ${channel}.\n`);
+  return 0;
+}
+
+/** Lets a person in no more. Throws NOT_FOUND when nobody with this id was let in. */
+export async function pairingRevoke(
+  io: Io,
+  { channel, senderId }: { channel: string; senderId: string },
+  { json, account }: PutOutFlags,
+): Promise<number> {
+  const state = await readState(io);
+  const params = { channel, senderId, ...(account !== undefined && { accountId: account }) };
+  const revoked = hasGateway(io, state)
+    ? (await callOnce(io, state, { method: "pairing.revoke", params, shape: pairingAnswers.revoke })).revoked
+    : ((await inJournal(state, (desk) => desk.revoke(channel, senderId, account))) ?? []);
+  const [person] = revoked;
+  if (!person)
+    throw new OpenClawError("NOT_FOUND", {
+      message: `${senderId} was not let in on ${channel}.`,
+      fix: "See who was: openclaw pairing list",
+    });
+  if (json === true) writeJson(io, { ok: true, revoked });
+  else {
+    const accounts = revoked.map((one) => one.account).join(", ");
+    io.out(`${withoutTerminalControls(nameOf(person))} may not write on ${channel} any more (${accounts}).\n`);
+    io.err(stillNamed(state, channel, senderId));
+  }
+  return 0;
+}
+
+/** The config lets people in by itself. */
+function stillNamed({ config }: State, channel: string, senderId: string): string {
+  const isNamed = JSON.stringify(config.channels[channel] ?? {}).includes(`"${senderId}"`);
+  return isNamed ? `The config names ${senderId} below channels.${channel} too: look at its allowFrom.\n` : "";
+}
+
+const nameOf = ({ name, senderId }: Approved["request"]): string =>
+  name === undefined ? senderId : `${name} (${senderId})`;
+
+async function inJournal<T>(state: State, use: (desk: PairingDesk) => Promise<T>): Promise<T | undefined> {
+  const path = journalPath(state.paths);
+  return (await exists(path)) ? withJournal(path, ({ pairing }) => use(pairing)) : undefined;
 }
 
 function requestTable(io: Io, requests: Strangers["requests"]): string {
@@ -80,8 +155,7 @@ export async function pairingApprove(io: Io, asked: Asked, flags: ApproveFlags):
   const { request } = approved;
   if (flags.json === true) writeJson(io, { ok: true, ...approved });
   else {
-    const who = request.name === undefined ? request.senderId : `${request.name} (${request.senderId})`;
-    io.out(`${withoutTerminalControls(who)} may write on ${request.channel} now.\n`);
+    io.out(`${withoutTerminalControls(nameOf(request))} may write on ${request.channel} now.\n`);
     if (state.config.commands.ownerAllowFrom.length === 0) io.err(guestText(request));
   }
   if (flags.notify === true) io.err(notifiedText(approved.notified));
@@ -109,10 +183,10 @@ function notifiedText(notified: Approved["notified"]): string {
 async function readStrangers(io: Io, state: State): Promise<Strangers> {
   if (hasGateway(io, state)) return callOnce(io, state, { method: "pairing.list", shape: pairingAnswers.list });
   const path = journalPath(state.paths);
-  if (!(await exists(path))) return { requests: [], turnedAway: [] };
+  if (!(await exists(path))) return { requests: [], turnedAway: [], admitted: [] };
   return withJournal(path, async ({ pairing: desk }) => {
-    const [requests, turnedAway] = await Promise.all([desk.list(), desk.turnedAway()]);
-    return { requests, turnedAway };
+    const [requests, turnedAway, admitted] = await Promise.all([desk.list(), desk.turnedAway(), desk.admitted()]);
+    return { requests, turnedAway, admitted };
   });
 }
 
@@ -127,13 +201,13 @@ function approveByGateway(
 }
 
 async function approveInJournal(state: State, { channel, code }: Asked, { account }: ApproveFlags): Promise<Approved> {
-  const path = journalPath(state.paths);
-  const request = (await exists(path))
-    ? await withJournal(path, ({ pairing }) => pairing.approve(channel, code, account))
-    : undefined;
+  const request = await inJournal(state, (desk) => desk.approve(channel, code, account));
   if (request) return { request };
-  throw new OpenClawError("NOT_FOUND", {
+  throw nobodyWaits(channel, code);
+}
+
+const nobodyWaits = (channel: string, code: string): OpenClawError =>
+  new OpenClawError("NOT_FOUND", {
     message: `Nobody waits on ${channel} with the code or id ${code}, or the id waits at several accounts.`,
     fix: "See who waits: openclaw pairing list. A code is good for one hour; --account names one of several accounts.",
   });
-}

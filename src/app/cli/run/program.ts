@@ -68,7 +68,7 @@ function definePairing(program: Command, act: Act): void {
   pairing
     .command("list")
     .argument("[channel]", "only for this channel")
-    .description("list strangers who wait, and their codes")
+    .description("list strangers who wait, their codes, and who was let in")
     .option("--json", "for scripts")
     .action(
       act(async (io, channel: string | undefined, options: Json) => {
@@ -92,12 +92,44 @@ function definePairing(program: Command, act: Act): void {
     );
 }
 
+/** `pairing reject` and `pairing revoke` */
+function definePuttingOut(program: Command, act: Act): void {
+  const pairing = program.commands.find((command) => command.name() === "pairing") ?? program.command("pairing");
+  pairing
+    .command("reject")
+    .argument("<channel>", "channel of the stranger")
+    .argument("<code>", "the stranger's code, or id on the platform")
+    .description("take the code of a stranger away")
+    .option("--account <accountId>", "account, if the same id waits at several")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, channel: string, code: string, options: Json & { account?: string }) => {
+        const { pairingReject } = await import("../commands/pairing.ts");
+        return pairingReject(io, { channel, code }, options);
+      }),
+    );
+  pairing
+    .command("revoke")
+    .argument("<channel>", "channel of the person")
+    .argument("<sender>", "the person's id on the platform")
+    .description("let a person in no more")
+    .option("--account <accountId>", "only at this account")
+    .option("--json", "for scripts")
+    .action(
+      act(async (io, channel: string, senderId: string, options: Json & { account?: string }) => {
+        const { pairingRevoke } = await import("../commands/pairing.ts");
+        return pairingRevoke(io, { channel, senderId }, options);
+      }),
+    );
+}
+
 const DEFINITIONS = [
   defineGateway,
   defineAgent,
   defineDiagnostics,
   defineSessions,
   definePairing,
+  definePuttingOut,
   defineModels,
   defineMessage,
   defineRuns,

@@ -102,7 +102,7 @@ function pathOf(command: Command): string {
   return names.join(" ");
 }
 
-const SERVICE = 'The system starts it: docs/guides/operations.md, "As a service".';
+const SERVICE = "Run: openclaw gateway install";
 const SKILLS =
   "A skill is a folder in `skills/` of the state directory or of a workspace. `/commands` in a chat lists them.";
 
@@ -116,19 +116,17 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["configure", "One value: openclaw config set. A key: openclaw models auth add. A channel: openclaw channels add."],
   ["update", 'Stop, install, start: docs/guides/operations.md, "Upgrade".'],
   ["upgrade", 'Stop, install, start: docs/guides/operations.md, "Upgrade".'],
-  ["backup", 'Copy the state directory: docs/guides/operations.md, "Backup".'],
-  ["restore", 'Copy the backup to its place: docs/guides/operations.md, "Backup".'],
+  ["restore", "Run: openclaw backup restore <file> --target <dir>"],
   ["reset", "A conversation begins anew with /new. All of the state is in the directory that openclaw status names."],
-  ["uninstall", "Remove the package with npm. The state is in the directory that openclaw status names."],
+  [
+    "uninstall",
+    "Run: openclaw gateway uninstall. Then remove the package with npm. The state is in the directory that openclaw status names.",
+  ],
   ["service", SERVICE],
   ["daemon", SERVICE],
-  ["start", "Run: openclaw gateway run"],
+  ["start", "Run: openclaw gateway run, or as a service: openclaw gateway start"],
   ["stop", "Run: openclaw gateway stop"],
-  ["restart", "Run: openclaw gateway run --force"],
-  ["gateway install", SERVICE],
-  ["gateway uninstall", SERVICE],
-  ["gateway start", "Run: openclaw gateway run"],
-  ["gateway restart", "Run: openclaw gateway run --force"],
+  ["restart", "Run: openclaw gateway restart"],
   ["security", "Run: openclaw doctor"],
   ["secrets", "Run: openclaw doctor"],
   ["skills", SKILLS],
@@ -145,7 +143,6 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["sessions import", "Conversations of another program are not read. Their files stay where they are."],
   ["sessions delete", "The page deletes conversations: openclaw dashboard"],
   ["sessions rename", "The page names conversations: openclaw dashboard"],
-  ["pairing reject", "A code that nobody approves ends after an hour."],
   ["hooks uninstall", "Run: openclaw hooks disable, then remove the folder that openclaw hooks info names."],
 ]);
 

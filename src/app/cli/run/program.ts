@@ -123,6 +123,22 @@ function definePuttingOut(program: Command, act: Act): void {
     );
 }
 
+/** `completion`, which knows every command of the program. */
+function defineCompletion(program: Command, act: Act): void {
+  program
+    .command("completion")
+    .argument("[shell]", "bash, zsh, fish or powershell; that of this terminal unless given")
+    .description("print a script with which the shell completes commands and flags")
+    .option("--shell <shell>", "the same")
+    .option("--install", "write it where bash or fish looks for it")
+    .action(
+      act(async (io, shell: string | undefined, flags: { shell?: string; install?: boolean }) => {
+        const { completion } = await import("../commands/completion.ts");
+        return completion(io, program, { shell: shell ?? flags.shell, install: flags.install === true });
+      }),
+    );
+}
+
 const DEFINITIONS = [
   defineGateway,
   defineAgent,
@@ -173,5 +189,6 @@ export function buildProgram(io: Io, version: string, word?: string): { program:
     if (taken !== undefined) throw new Error(`the command "${taken}" exists already: a contribution cannot replace it`);
     define(program, act);
   }
+  defineCompletion(program, act);
   return { program, exitCode: () => code };
 }

@@ -126,7 +126,7 @@ test.each(recorded.map((one) => [one.name, one] as const))("%s", async (_name, {
   const held = Promise.withResolvers<void>();
   fixture.model.answer(async (call) => {
     if (call.said.includes("slow")) await held.promise;
-    return { text: "fine" };
+    return { text: '{"language":"English","title":"Tides"}' };
   });
   // A side task does not wait for the answers of conversations.
   const slow = is === "side task" ? ask({ messages: [user("slow")] }, headers) : undefined;

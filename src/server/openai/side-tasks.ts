@@ -5,18 +5,36 @@ const HEAD = 500;
 
 /**
  * Whether a request is one that a client makes for itself, about a conversation and not in it: titles, tags, follow-up
- * questions, search queries. Open WebUI begins each with a heading and quotes the conversation; LibreChat asks for a title
- * and names the speakers.
+ * questions, search queries, an emoji, tools to call, one answer out of several. Open WebUI begins most with a heading
+ * and quotes the conversation; LibreChat asks for a title and names the speakers.
  */
 export function isSideTask(said: readonly Said[]): boolean {
   const [only, ...others] = said.filter(({ role }) => role !== "system");
   if (only?.role !== "user" || others.length > 0) return false;
   const text = partsText(only.parts).trimStart();
-  return isOpenWebUi(text) || isLibreChat(text);
+  const system = said.find(({ role }) => role === "system");
+  return isOpenWebUi(text) || isLibreChat(text) || isToolChoice(text, system && partsText(system.parts));
 }
 
 const isOpenWebUi = (text: string): boolean =>
+  (isHeaded(text) && !isWithSources(text)) || isEmoji(text) || isMerger(text);
+
+const isHeaded = (text: string): boolean =>
   /^#{1,3} Task:?\s/.test(text) && /<chat_history>|^#{1,3} (?:Output|Chat History):?\s*$/m.test(text);
+
+/** A person's question with the documents that Open WebUI has found for it, under the same headings. */
+const isWithSources = (text: string): boolean =>
+  /<\/?(?:context|source|user_query)\b/.test(text) && !/<chat_history>/.test(text);
+
+const isEmoji = (text: string): boolean =>
+  /\bemoji\b/i.test(text.slice(0, HEAD)) && /^Your task\b/.test(text) && /^Message: ```/m.test(text);
+
+const isMerger = (text: string): boolean =>
+  /\bresponses from various models\b/.test(text.slice(0, HEAD)) && /^Responses from models:/m.test(text);
+
+/** Open WebUI asks a model that calls no tools itself which tools to call. */
+const isToolChoice = (text: string, system: string | undefined): boolean =>
+  system !== undefined && /^Available Tools: /.test(system.trimStart()) && /^Query: /.test(text);
 
 const isLibreChat = (text: string): boolean =>
   /\btitle\b/i.test(text.slice(0, HEAD)) && /^(?:User|Human): /m.test(text) && /^(?:AI|Assistant): /m.test(text);

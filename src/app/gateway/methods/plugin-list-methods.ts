@@ -5,6 +5,7 @@ import { defineMethod, MethodError, type Method } from "../../../types/method.ts
 import type { FoundPlugin } from "../../../types/plugin/manifest.ts";
 import { defined } from "../../../utils/defined.ts";
 import { own } from "../../../utils/own.ts";
+import { type BundledPlugin, bundledPlugin, bundledPlugins, switchBundled } from "./bundled-plugins.ts";
 import { putIntoForce } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
 import { writeByClient } from "./write-by-client.ts";
@@ -20,6 +21,8 @@ const row = z.looseObject({
   kind: z.array(z.string()).optional(),
   /** Kind of the place where it was found. */
   origin: z.string(),
+  category: z.string().optional(),
+  channelIds: z.array(z.string()).optional(),
   removable: z.boolean(),
   installed: z.boolean(),
   enabled: z.boolean(),
@@ -79,7 +82,7 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
       const { records } = parts.plugins.plugins;
       const failed = records.filter(({ state }) => state === "failed" || state === "broken");
       return {
-        plugins: records.map((record) => rowOf(record, parts)),
+        plugins: [...records.map((record) => rowOf(record, parts)), ...bundledPlugins(parts)],
         diagnostics: failed.map(({ id, why = "it does not say why" }) => ({
           level: "error",
           pluginId: id,
@@ -94,7 +97,10 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     scope: "operator.read",
     params: z.looseObject({ pluginId }),
     result: inspection,
-    run: async (asked) => inspected(recordOf(asked.pluginId, parts), parts),
+    run: async ({ pluginId: id }) => {
+      const shipped = bundledPlugin(id, parts);
+      return shipped ? inspectedBundled(shipped) : inspected(recordOf(id, parts), parts);
+    },
   }),
   defineMethod({
     name: "plugins.setEnabled",
@@ -102,12 +108,17 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     params: z.looseObject({ pluginId, enabled: z.boolean() }),
     result: answers.setEnabled,
     run: async ({ pluginId: id, enabled }) => {
+      const { mode } = parts.live.started.gateway.reload;
+      const restartRequired = mode === "off" || mode === "restart";
+      const state = enabled ? ("enabled" as const) : ("disabled" as const);
+      const shipped = bundledPlugin(id, parts);
+      if (shipped) {
+        await switchBundled(id, enabled, parts);
+        return { ok: true as const, plugin: { ...shipped, enabled, state }, restartRequired };
+      }
       const record = recordOf(id, parts);
       await writeByClient([{ path: ["plugins", "entries", id, "enabled"], value: enabled }], parts);
-      const state = enabled ? ("enabled" as const) : ("disabled" as const);
-      const { mode } = parts.live.started.gateway.reload;
-      const plugin = { ...rowOf(record, parts), enabled, state };
-      return { ok: true as const, plugin, restartRequired: mode === "off" || mode === "restart" };
+      return { ok: true as const, plugin: { ...rowOf(record, parts), enabled, state }, restartRequired };
     },
   }),
   defineMethod({
@@ -152,6 +163,31 @@ function rowOf(record: PluginRecord, parts: Parts) {
   };
 }
 
+const NOTHING_DECLARED = {
+  channels: [],
+  providers: [],
+  tools: [],
+  contracts: [],
+  hooks: [],
+  mcpServers: [],
+  cliCommands: [],
+  cliBackends: [],
+  skills: [],
+  dangerousConfigFlags: [],
+};
+
+/** A plugin that comes with the gateway: it has the rights of the gateway. */
+function inspectedBundled({ id, name, description, version, origin, installed, enabled, channelIds }: BundledPlugin) {
+  return {
+    ok: true,
+    plugin: { id, name, description, version, origin, installed, enabled },
+    source: { kind: "bundled", spec: id },
+    declared: { ...NOTHING_DECLARED, channels: [...(channelIds ?? [])] },
+    reviewToken: createHash("sha256").update(`${id}@${version}`).digest("hex"),
+    grants: { hooks: { allowPromptInjection: { effective: true }, allowConversationAccess: { effective: true } } },
+  };
+}
+
 /** The parts that a plugin's manifest declares, and the rights that the config grants it. */
 function inspected(record: PluginRecord, parts: Parts) {
   const { manifest } = foundOf(record, parts) ?? {};
@@ -171,16 +207,12 @@ function inspected(record: PluginRecord, parts: Parts) {
     plugin: { id, name, ...defined({ version, description }), origin, installed, enabled },
     source: { kind: "path", spec: record.root },
     declared: {
+      ...NOTHING_DECLARED,
       channels: (manifest?.channels ?? []).map((channel) => channel.id),
       providers: [...(manifest?.providers ?? [])],
       tools,
       contracts: tools.map((tool) => `tools: ${tool}`),
-      hooks: [],
-      mcpServers: [],
       cliCommands: [...(manifest?.cliCommands ?? [])],
-      cliBackends: [],
-      skills: [],
-      dangerousConfigFlags: [],
     },
     reviewToken: createHash("sha256")
       .update(JSON.stringify(manifest ?? null))

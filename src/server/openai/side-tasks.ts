@@ -12,8 +12,8 @@ export function isSideTask(said: readonly Said[]): boolean {
   const [only, ...others] = said.filter(({ role }) => role !== "system");
   if (only?.role !== "user" || others.length > 0) return false;
   const text = partsText(only.parts).trimStart();
-  const system = said.find(({ role }) => role === "system");
-  return isOpenWebUi(text) || isLibreChat(text) || isToolChoice(text, system && partsText(system.parts));
+  const system = said.map((one) => (one.role === "system" ? partsText(one.parts) : "")).join("");
+  return isOpenWebUi(text) || isLibreChat(text) || isToolChoice(text, system);
 }
 
 const isOpenWebUi = (text: string): boolean =>
@@ -33,8 +33,8 @@ const isMerger = (text: string): boolean =>
   /\bresponses from various models\b/.test(text.slice(0, HEAD)) && /^Responses from models:/m.test(text);
 
 /** Open WebUI asks a model that calls no tools itself which tools to call. */
-const isToolChoice = (text: string, system: string | undefined): boolean =>
-  system !== undefined && /^Available Tools: /.test(system.trimStart()) && /^Query: /.test(text);
+const isToolChoice = (text: string, system: string): boolean =>
+  /^Available Tools: /.test(system.trimStart()) && /^Query: /.test(text);
 
 const isLibreChat = (text: string): boolean =>
   /\btitle\b/i.test(text.slice(0, HEAD)) && /^(?:User|Human): /m.test(text) && /^(?:AI|Assistant): /m.test(text);

@@ -12,7 +12,6 @@ export interface BundledPlugin {
   readonly version: string;
   readonly origin: "bundled";
   readonly category: "channel" | "memory" | "tool";
-  readonly channelIds?: readonly string[];
   readonly installed: true;
   readonly enabled: boolean;
   readonly state: "enabled" | "disabled";
@@ -59,7 +58,6 @@ function bundled(id: string, { live, version }: Ports): BundledPlugin {
     version,
     origin: "bundled",
     category: channel || id === WEB_CHAT ? "channel" : id === MEMORY ? "memory" : "tool",
-    ...(channel && { channelIds: [id] }),
     installed: true,
     enabled,
     state: enabled ? "enabled" : "disabled",

@@ -97,7 +97,6 @@ const ROWS: readonly Row[] = [
   ["node.list", "operator.read", ({ now }) => ({ ts: now, nodes: [] })],
   ["node.pair.list", "operator.pairing", () => ({ pending: [], paired: [] })],
   ["openclaw.approval.list", "operator.approvals", () => []],
-  ["plugins.catalog.browse", "operator.read", () => ({ items: [] })],
   ["plugins.uiDescriptors", "operator.read", () => ({ ok: true, descriptors: [] })],
   ["portal.list", "operator.read", () => ({ portals: [] })],
   ["projects.list", "operator.write", ({ agents }) => ({ projects: agents.map(projectOf), observedProjects: [] })],

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { PluginRecord } from "../../../plugins/host/record.ts";
-import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { type Answer, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { FoundPlugin } from "../../../types/plugin/manifest.ts";
 import { defined } from "../../../utils/defined.ts";
 import { own } from "../../../utils/own.ts";
@@ -22,7 +22,6 @@ const row = z.looseObject({
   /** Kind of the place where it was found. */
   origin: z.string(),
   category: z.string().optional(),
-  channelIds: z.array(z.string()).optional(),
   removable: z.boolean(),
   installed: z.boolean(),
   enabled: z.boolean(),
@@ -62,12 +61,47 @@ const inspection = z.looseObject({
   grants: z.looseObject({ hooks: z.looseObject({ allowPromptInjection: grant, allowConversationAccess: grant }) }),
 });
 
+/** A plugin as the catalog shows it. */
+const entry = z.looseObject({
+  id: z.string(),
+  catalog: z.looseObject({
+    name: z.string(),
+    packageName: z.string().optional(),
+    summary: z.string().optional(),
+    official: z.boolean(),
+    categories: z.array(z.string()),
+    latestVersion: z.string().optional(),
+    publishedToClawHub: z.boolean(),
+  }),
+  local: z.looseObject({
+    present: z.boolean(),
+    installed: z.boolean(),
+    enabled: z.boolean(),
+    state: row.shape.state,
+    pluginId: z.string(),
+    action: z.literal("manage"),
+  }),
+});
+
+const browseParams = z.looseObject({
+  query: z.string().max(200).optional(),
+  intent: z.enum(["all", "bundled", "trending", "official", "featured"]).optional(),
+  category: z.string().max(64).optional(),
+  /** The `nextCursor` of the page before. */
+  cursor: z
+    .string()
+    .regex(/^\d{1,6}$/, "the nextCursor of an answer")
+    .optional(),
+  pageSize: z.int().min(1).max(100).default(100),
+});
+
 const answers = {
   list: z.looseObject({
     plugins: z.array(row),
     diagnostics: z.array(z.looseObject({ level: z.string(), pluginId: z.string(), message: z.string() })),
     mutationAllowed: z.boolean(),
   }),
+  browse: z.looseObject({ items: z.array(entry), nextCursor: z.string().optional() }),
   setEnabled: z.looseObject({ ok: z.literal(true), plugin: row, restartRequired: z.boolean() }),
 };
 
@@ -82,13 +116,29 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
       const { records } = parts.plugins.plugins;
       const failed = records.filter(({ state }) => state === "failed" || state === "broken");
       return {
-        plugins: [...records.map((record) => rowOf(record, parts)), ...bundledPlugins(parts)],
+        plugins: allRows(parts),
         diagnostics: failed.map(({ id, why = "it does not say why" }) => ({
           level: "error",
           pluginId: id,
           message: `${id}: ${why}`,
         })),
         mutationAllowed: true,
+      };
+    },
+  }),
+  defineMethod({
+    name: "plugins.catalog.browse",
+    scope: "operator.read",
+    params: browseParams,
+    result: answers.browse,
+    run: async (wanted) => {
+      const { cursor = "0", pageSize } = wanted;
+      const found = allRows(parts).filter((one) => isWanted(one, wanted));
+      const from = Number(cursor);
+      const isMore = from + pageSize < found.length;
+      return {
+        items: found.slice(from, from + pageSize).map(entryOf),
+        ...(isMore && { nextCursor: String(from + pageSize) }),
       };
     },
   }),
@@ -134,6 +184,34 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
   }),
 ];
 
+type Row = Answer<z.output<typeof row>>;
+
+/** The plugins that were found, and those that come with the gateway. */
+const allRows = (parts: Parts): readonly Row[] => [
+  ...parts.plugins.plugins.records.map((record) => rowOf(record, parts)),
+  ...bundledPlugins(parts),
+];
+
+/** This gateway's plugins are its whole catalog: none is promoted. */
+function isWanted(
+  { id, name, description = "", origin, category: own }: Row,
+  { query = "", intent = "all", category }: z.output<typeof browseParams>,
+): boolean {
+  if (intent !== "all" && (intent !== "bundled" || origin !== "bundled")) return false;
+  if (category !== undefined && own !== category) return false;
+  return `${id} ${name} ${description}`.toLowerCase().includes(query.trim().toLowerCase());
+}
+
+function entryOf({ id, name, packageName, description, version, category, installed, enabled, state }: Row) {
+  const about = defined({ packageName, summary: description, latestVersion: version });
+  const categories = category === undefined ? [] : [category];
+  return {
+    id: `local_${Buffer.from(id).toString("base64url")}`,
+    catalog: { name, ...about, official: false, categories, publishedToClawHub: false },
+    local: { present: true, installed, enabled, state, pluginId: id, action: "manage" as const },
+  };
+}
+
 /** The protocol's words for what became of a plugin. */
 const STATES = { loaded: "enabled", off: "disabled", failed: "error", broken: "error" } as const;
 
@@ -177,12 +255,12 @@ const NOTHING_DECLARED = {
 };
 
 /** A plugin that comes with the gateway: it has the rights of the gateway. */
-function inspectedBundled({ id, name, description, version, origin, installed, enabled, channelIds }: BundledPlugin) {
+function inspectedBundled({ id, name, description, version, origin, installed, enabled, category }: BundledPlugin) {
   return {
     ok: true,
     plugin: { id, name, description, version, origin, installed, enabled },
     source: { kind: "bundled", spec: id },
-    declared: { ...NOTHING_DECLARED, channels: [...(channelIds ?? [])] },
+    declared: { ...NOTHING_DECLARED, channels: category === "channel" ? [id] : [] },
     reviewToken: createHash("sha256").update(`${id}@${version}`).digest("hex"),
     grants: { hooks: { allowPromptInjection: { effective: true }, allowConversationAccess: { effective: true } } },
   };

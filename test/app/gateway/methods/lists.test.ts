@@ -68,6 +68,7 @@ describe("a list of the protocol has its shape", () => {
     ["models.probe", { provider: "fake" }, "ModelsProbeResult"],
     ["models.probe", { provider: "unknown" }, "ModelsProbeResult"],
     ["plugins.list", {}, "PluginsListResult"],
+    ["plugins.inspect", { pluginId: "telegram" }, "PluginsInspectResult"],
     ["plugins.refresh", {}, "PluginsRefreshResult"],
     ["projects.list", {}, "ProjectsListResult"],
     ["taskSuggestions.list", { agentId: "main" }, "TaskSuggestionsListResult"],
@@ -96,7 +97,6 @@ describe("a list of the protocol has its shape", () => {
 test.each([
   ["doctor.memory.status", { agentId: "main", embedding: { ok: false, checked: false }, dreaming: { enabled: false } }],
   ["doctor.memory.dreamDiary", { agentId: "main", found: false }],
-  ["plugins.catalog.browse", { items: [] }],
   ["talk.config", { config: {} }],
   ["device.pair.list", { pending: [], paired: [] }],
   ["node.list", { nodes: [] }],
@@ -109,6 +109,34 @@ test.each([
   ["update.runs.get", { run: null }],
   ["plugins.uiDescriptors", { ok: true, descriptors: [] }],
 ])("%s has what clients read of it", async (method, answer) => expect(await ask(method)).toMatchObject(answer));
+
+test("the plugins that come with the gateway are listed, found in the catalog, and switched as the config can", async () => {
+  const listed = z
+    .looseObject({ plugins: z.array(z.looseObject({ id: z.string(), description: z.string(), state: z.string() })) })
+    .parse(await ask("plugins.list")).plugins;
+  const ids = listed.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining(["telegram", "memory-core", "webchat", "llm-task"]));
+  expect(listed.filter(({ description }) => description === "")).toEqual([]);
+  expect(await ask("plugins.catalog.browse", { query: "TELEGR", pageSize: 1 })).toMatchObject({
+    items: [{ catalog: { name: "Telegram" }, local: { pluginId: "telegram", action: "manage" } }],
+  });
+  const page = z.looseObject({ items: z.array(z.unknown()), nextCursor: z.string() });
+  const { nextCursor } = page.parse(await ask("plugins.catalog.browse", { pageSize: 2 }));
+  expect(await ask("plugins.catalog.browse", { cursor: nextCursor })).toMatchObject({
+    items: { length: ids.length - 2 },
+  });
+  expect(await ask("plugins.catalog.browse", { intent: "trending" })).toEqual({ items: [] });
+  const off = await ask("plugins.setEnabled", { pluginId: "memory-core", enabled: false });
+  expect(off).toMatchObject({ ok: true, plugin: { enabled: false, state: "disabled" } });
+  expect(await ask("plugins.setEnabled", { pluginId: "memory-core", enabled: true })).toMatchObject({ ok: true });
+  for (const pluginId of ["llm-task", "webchat"])
+    expect(await client.request("plugins.setEnabled", { pluginId, enabled: false })).toMatchObject({
+      error: { code: "INVALID_REQUEST", message: expect.stringContaining("part of the gateway") },
+    });
+  expect(await client.request("plugins.setEnabled", { pluginId: "signal", enabled: true })).toMatchObject({
+    error: { code: "INVALID_REQUEST", message: expect.stringContaining("no account yet") },
+  });
+});
 
 const auditPage = z.looseObject({
   events: z.array(

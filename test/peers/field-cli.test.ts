@@ -122,7 +122,7 @@ describe.skipIf(FIELD === "")("the command line of OpenClaw", () => {
     ["message send --channel telegram --target 123 --message hi", /No account default of telegram/],
     [
       "message poll --channel telegram --target 1 --poll-question q --poll-option a --poll-option b",
-      /only send, not poll/,
+      /No account default of telegram/,
     ],
     ["skills info nothing", /not found/],
     ["devices approve none", /No pending device request/],

@@ -34,7 +34,7 @@ const isMerger = (text: string): boolean =>
 
 /** Open WebUI asks a model that calls no tools itself which tools to call. */
 const isToolChoice = (text: string, system: string): boolean =>
-  /^Available Tools: /.test(system.trimStart()) && /^Query: /.test(text);
+  system.trimStart().startsWith("Available Tools: ") && text.startsWith("Query: ");
 
 const isLibreChat = (text: string): boolean =>
   /\btitle\b/i.test(text.slice(0, HEAD)) && /^(?:User|Human): /m.test(text) && /^(?:AI|Assistant): /m.test(text);

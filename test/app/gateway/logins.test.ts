@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { Logins } from "../../../src/app/gateway/methods/logins.ts";
+import { Logins } from "../../../src/app/gateway/logins/logins.ts";
 import type { ConfiguredAccount } from "../../../src/channels/ports.ts";
 import type { ChannelAdapter, LoginHost } from "../../../src/types/chat/channel.ts";
 import { OpenClawError } from "../../../src/types/errors.ts";

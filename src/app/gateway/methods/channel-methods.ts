@@ -10,7 +10,8 @@ import { libraryStore, libraryUrl } from "../../compose/libraries.ts";
 import { capabilitiesOf } from "../../accounts/channel-capabilities.ts";
 import { accountsIn, findAccount } from "../../accounts/channel-accounts.ts";
 import { channelEditMethods } from "./channel-edit-methods.ts";
-import { Logins } from "./logins.ts";
+import { Logins } from "../logins/logins.ts";
+import { webLoginMethods } from "../logins/web-login-methods.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1);
@@ -66,6 +67,14 @@ function loginMethods(parts: Parts): readonly Method[] {
   });
   parts.stopping.addEventListener("abort", () => logins.close(), { once: true });
   return [
+    ...webLoginMethods({
+      logins,
+      clock: systemClock,
+      accounts: () => accountsIn(parts.live),
+      isConnected: ({ adapter, account }) =>
+        channels.status().some((row) => row.channel === adapter.id && row.accountId === account && row.connected),
+      logout: async (account) => void (await logout(parts, account)),
+    }),
     defineMethod({
       name: "channels.login.start",
       mayWait: true,

@@ -5,7 +5,7 @@ import { type Answer, defineMethod, MethodError, type Method } from "../../../ty
 import type { FoundPlugin } from "../../../types/plugin/manifest.ts";
 import { defined } from "../../../utils/defined.ts";
 import { own } from "../../../utils/own.ts";
-import { type BundledPlugin, bundledPlugin, bundledPlugins, switchBundled } from "./bundled-plugins.ts";
+import { type BundledPlugin, bundledPlugin, bundledPlugins, bundledSwitch } from "../../plugins/bundled-plugins.ts";
 import { putIntoForce } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
 import { writeByClient } from "./write-by-client.ts";
@@ -142,6 +142,11 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
       };
     },
   }),
+  ...actMethods(parts),
+];
+
+/** The methods of one plugin, and the one that takes up plugins of the disk. */
+const actMethods = (parts: Parts): readonly Method[] => [
   defineMethod({
     name: "plugins.inspect",
     scope: "operator.read",
@@ -163,7 +168,9 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
       const state = enabled ? ("enabled" as const) : ("disabled" as const);
       const shipped = bundledPlugin(id, parts);
       if (shipped) {
-        await switchBundled(id, enabled, parts);
+        const edits = bundledSwitch(id, enabled, parts.live);
+        if (typeof edits === "string") throw new MethodError("INVALID_REQUEST", edits);
+        await writeByClient(edits, parts);
         return { ok: true as const, plugin: { ...shipped, enabled, state }, restartRequired };
       }
       const record = recordOf(id, parts);

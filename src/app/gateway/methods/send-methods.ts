@@ -50,7 +50,7 @@ const actionParams = z.looseObject({
 const unknownAction = (action: string): MethodError =>
   new MethodError(
     "INVALID_REQUEST",
-    `clients can only send, not ${action}: the tool message does that in a conversation`,
+    `clients can only send and poll, not ${action}: the tool message does that in a conversation`,
     {
       details: { code: "MESSAGE_ACTION_UNSUPPORTED", action },
     },
@@ -68,6 +68,39 @@ function sentBy(params: Readonly<Record<string, unknown>>): Readonly<Record<stri
   };
 }
 
+/** The parameters of `poll`, from those of the field's message tool. */
+function pollBy(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const options = params["pollOption"];
+  return {
+    to: params["to"] ?? params["target"],
+    question: params["pollQuestion"],
+    options,
+    ...(params["pollMulti"] === true && Array.isArray(options) && { maxSelections: options.length }),
+    durationHours: params["pollDurationHours"],
+    durationSeconds: params["pollDurationSeconds"],
+    threadId: params["threadId"],
+  };
+}
+
+function fitting<T>(schema: z.ZodType<T>, given: Readonly<Record<string, unknown>>): T {
+  const asked = schema.safeParse(given);
+  if (asked.success) return asked.data;
+  throw new MethodError("INVALID_REQUEST", `invalid message.action params: ${z.prettifyError(asked.error)}`);
+}
+
+const pollParams = z.looseObject({
+  to: text,
+  question: text.max(300),
+  options: z.array(text.max(100)).min(2).max(12),
+  maxSelections: z.int().min(1).max(12).optional(),
+  durationSeconds: z.int().min(1).max(604_800).optional(),
+  durationHours: z.int().min(1).optional(),
+  channel: text.optional(),
+  accountId: text.optional(),
+  threadId: text.optional(),
+  idempotencyKey: text.max(200),
+});
+
 const repliesTo = (reply: { readonly replyToId: string } | undefined) => reply && { replyToId: reply.replyToId };
 
 /** Sends a message to a chat without an agent. */
@@ -83,6 +116,15 @@ export function sendMethods(parts: Parts): readonly Method[] {
       run: (params) => send(params, parts),
     }),
     defineMethod({
+      name: "poll",
+      mayWait: true,
+      scope: "operator.write",
+      params: pollParams,
+      result: sendAnswer,
+      idempotencyKey: "idempotencyKey",
+      run: (params) => poll(params, parts),
+    }),
+    defineMethod({
       name: "message.action",
       mayWait: true,
       scope: "operator.write",
@@ -90,16 +132,10 @@ export function sendMethods(parts: Parts): readonly Method[] {
       result: sendAnswer,
       idempotencyKey: "idempotencyKey",
       run: ({ channel, accountId, action, params, idempotencyKey, reply }) => {
+        const about = { channel, accountId, idempotencyKey };
+        if (action === "poll") return poll(fitting(pollParams, { ...pollBy(params), ...about }), parts);
         if (action !== "send") throw unknownAction(action);
-        const asked = sendParams.safeParse({
-          ...sentBy(params),
-          channel,
-          accountId,
-          idempotencyKey,
-          ...repliesTo(reply),
-        });
-        if (asked.success) return send(asked.data, parts);
-        throw new MethodError("INVALID_REQUEST", `invalid message.action params: ${z.prettifyError(asked.error)}`);
+        return send(fitting(sendParams, { ...sentBy(params), ...about, ...repliesTo(reply) }), parts);
       },
     }),
   ];
@@ -124,6 +160,30 @@ async function send(params: z.output<typeof sendParams>, parts: Parts) {
   if (params.tellFailure === true) return { ...about, state: "failed" as const, reason };
   const details = { code: "SEND_FAILED", reason };
   throw new MethodError("UNAVAILABLE", `${to.channel} did not take the message: ${reason}`, { details });
+}
+
+/** Asks a chat, on a platform that has polls. The platform gets it once: a poll waits in no queue. */
+async function poll(params: z.output<typeof pollParams>, parts: Parts) {
+  const { question, options, maxSelections = 1, durationSeconds, durationHours, idempotencyKey } = params;
+  if (new Set(options).size < options.length) throw new MethodError("INVALID_REQUEST", "two options are the same");
+  const to = targetPeer(params, parts);
+  const link = parts.channels.linkOf(to.channel, to.account);
+  if (!link)
+    throw new MethodError(
+      "UNAVAILABLE",
+      `${to.channel} (${to.account}) is not connected: ${obstacleOf(to, parts).problem ?? "it is off"}`,
+    );
+  const ask = link.actions?.poll;
+  if (!ask) throw new MethodError("INVALID_REQUEST", `unsupported poll channel: ${to.channel}`);
+  const hours = durationHours ?? (durationSeconds === undefined ? undefined : Math.ceil(durationSeconds / 3600));
+  const sent = await ask.call(link.actions, to, { question, options, isMulti: maxSelections > 1, hours });
+  if (sent.kind === "sent") {
+    const { messageId } = sent;
+    return { runId: idempotencyKey, ...describe(to), state: "sent" as const, messageId, messageIds: [messageId] };
+  }
+  throw new MethodError("UNAVAILABLE", `${to.channel} did not take the poll: ${sent.reason}`, {
+    details: { code: "SEND_FAILED" },
+  });
 }
 
 function outgoingOf(params: z.output<typeof sendParams>): Outgoing {

@@ -69,7 +69,7 @@ export class Logins {
   /** The state: immediately if there are steps after `from`, else after at most `ms`. Throws NOT_FOUND. */
   async wait(loginId: string, from: number, ms: number): Promise<LoginView> {
     const login = this.#find(loginId);
-    if (login.state === "waiting" && login.steps.length <= from) {
+    if (ms > 0 && login.state === "waiting" && login.steps.length <= from) {
       const late = Promise.withResolvers<void>();
       const cancel = this.#ports.clock.after(ms, late.resolve);
       await Promise.race([login.changed.promise, late.promise]);

@@ -1,8 +1,6 @@
-import { MethodError } from "../../../types/method.ts";
-import { own } from "../../../utils/own.ts";
-import { BUNDLED_IDS, WEB_CHAT } from "../../contributions/extensions.ts";
-import type { Parts } from "../parts/parts.ts";
-import { writeByClient } from "./write-by-client.ts";
+import { own } from "../../utils/own.ts";
+import { BUNDLED_IDS, WEB_CHAT } from "../contributions/extensions.ts";
+import type { Live } from "../live.ts";
 
 /** A plugin that comes with the gateway, in the protocol's words. */
 export interface BundledPlugin {
@@ -18,7 +16,16 @@ export interface BundledPlugin {
   readonly removable: false;
 }
 
-type Ports = Pick<Parts, "live" | "version">;
+interface Ports {
+  readonly live: Live;
+  /** The gateway's. */
+  readonly version: string;
+}
+
+interface Edit {
+  readonly path: string[];
+  readonly value: unknown;
+}
 
 const MEMORY = "memory-core";
 
@@ -36,6 +43,8 @@ const OTHERS: Readonly<Record<string, { readonly name: string; readonly descript
   [MEMORY]: { name: "Memory", description: "Searches the notes of an agent and its conversations." },
   [WEB_CHAT]: { name: "Web chat", description: "The chat of the page, and of clients of the gateway." },
 };
+
+const CATEGORIES: Readonly<Record<string, BundledPlugin["category"]>> = { [MEMORY]: "memory", [WEB_CHAT]: "channel" };
 
 /** The plugins that come with the gateway, by their names. */
 export function bundledPlugins(ports: Ports): readonly BundledPlugin[] {
@@ -57,7 +66,7 @@ function bundled(id: string, { live, version }: Ports): BundledPlugin {
     ...words,
     version,
     origin: "bundled",
-    category: channel || id === WEB_CHAT ? "channel" : id === MEMORY ? "memory" : "tool",
+    category: channel ? "channel" : (CATEGORIES[id] ?? "tool"),
     installed: true,
     enabled,
     state: enabled ? "enabled" : "disabled",
@@ -65,28 +74,18 @@ function bundled(id: string, { live, version }: Ports): BundledPlugin {
   };
 }
 
-function isOn(id: string, { config, contributions }: Parts["live"]): boolean {
+function isOn(id: string, { config, contributions }: Live): boolean {
   if (id === MEMORY) return config.plugins.slots.memory === MEMORY;
   if (!contributions.channel(id)) return true;
   const section = own(config.channels, id);
   return section !== undefined && section.enabled !== false;
 }
 
-/** Turns a plugin that comes with the gateway on or off in the config. Throws `MethodError` where that cannot be. */
-export async function switchBundled(id: string, enabled: boolean, ports: Ports): Promise<void> {
-  const { contributions } = ports.live;
-  if (id === MEMORY) {
-    await writeByClient([{ path: ["plugins", "slots", "memory"], value: enabled ? MEMORY : "none" }], ports);
-    return;
-  }
-  if (!contributions.channel(id)) {
-    if (enabled) return;
-    throw new MethodError("INVALID_REQUEST", `${id} is a part of the gateway, and cannot be turned off`);
-  }
-  if (enabled && own(ports.live.config.channels, id) === undefined)
-    throw new MethodError(
-      "INVALID_REQUEST",
-      `${id} has no account yet: openclaw channels add --channel ${id}, or the page Channels, sets one up`,
-    );
-  await writeByClient([{ path: ["channels", id, "enabled"], value: enabled }], ports);
+/** The edits of the config that turn a plugin that comes with the gateway on or off; a text says why it cannot be. */
+export function bundledSwitch(id: string, enabled: boolean, { config, contributions }: Live): readonly Edit[] | string {
+  if (id === MEMORY) return [{ path: ["plugins", "slots", "memory"], value: enabled ? MEMORY : "none" }];
+  if (!contributions.channel(id)) return enabled ? [] : `${id} is a part of the gateway, and cannot be turned off`;
+  if (enabled && own(config.channels, id) === undefined)
+    return `${id} has no account yet: openclaw channels add --channel ${id}, or the page Channels, sets one up`;
+  return [{ path: ["channels", id, "enabled"], value: enabled }];
 }

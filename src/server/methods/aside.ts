@@ -1,6 +1,6 @@
 import { agentOf } from "../../sessions/keys.ts";
 import type { RunId, SessionKey } from "../../types/ids.ts";
-import type { Caller } from "../../types/method.ts";
+import { type Caller, MethodError } from "../../types/method.ts";
 import type { ShownMessage } from "../../types/session.ts";
 import { background } from "../../utils/background.ts";
 import type { ServerPorts } from "../options.ts";
@@ -18,6 +18,10 @@ const COMMAND = /^\/(?:btw|side)(?::|\s|$)([\s\S]*)/i;
 const MOST_MESSAGES = 40;
 const MOST_CHARS = 4000;
 const WAIT_MS = 120_000;
+/** The most questions that are answered at a time, and the most characters of one. */
+const MOST_AT_ONCE = 4;
+const MOST_QUESTION = 8000;
+const RETRY_MS = 5000;
 
 /** The question of `/btw <question>`; undefined for another message, also for the command without a question. */
 export function questionAside(message: string): string | undefined {
@@ -44,9 +48,15 @@ export class Asides {
     this.#hub = hub;
   }
 
-  /** False when the question is being answered already. */
+  /** False when the question is being answered already. Throws `MethodError` for a long question, and for one too many. */
   begin(aside: Aside): boolean {
     if (this.#asked.has(aside.runId)) return false;
+    if (aside.question.length > MOST_QUESTION)
+      throw new MethodError("INVALID_REQUEST", `a question aside has at most ${MOST_QUESTION} characters`);
+    if (this.#asked.size >= MOST_AT_ONCE)
+      throw new MethodError("UNAVAILABLE", `${MOST_AT_ONCE} questions aside are being answered: ask again later`, {
+        retryAfterMs: RETRY_MS,
+      });
     this.#asked.add(aside.runId);
     const work = this.#answer(aside).finally(() => this.#asked.delete(aside.runId));
     background("a question aside", work, this.#ports.log);

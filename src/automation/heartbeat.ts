@@ -66,6 +66,10 @@ export const heartbeatsAnswer = z.looseObject({
   ok: z.boolean().optional(),
   enabled: z.boolean(),
   agents: z.array(beat),
+  /** The last heartbeat of all agents that has ended, as OpenClaw's clients read it. */
+  ts: z.number().optional(),
+  status: z.enum(["sent", "ok-token", "skipped", "failed"]).optional(),
+  reason: z.string().optional(),
 });
 
 /** The same with the whole row. */

@@ -7,7 +7,7 @@ let gateway: TestServer;
 let tui: RawClient;
 let other: RawClient;
 /** The answers that the test gives later. */
-let held: ScriptedRun[] = [];
+const held: ScriptedRun[] = [];
 let answers: (run: ScriptedRun) => void;
 const atOnce = (run: ScriptedRun) => run.tell(...says("Darjeeling."), ends());
 

@@ -121,6 +121,7 @@ function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]) {
   return {
     ok: true,
     enabled,
+    ...lastEnd(reports),
     agents: reports.map(({ row, ...report }) => ({
       ...report,
       ...(row && {
@@ -132,6 +133,26 @@ function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]) {
       }),
     })),
   };
+}
+
+function lastEnd(reports: readonly BeatReport[]) {
+  const [last] = reports
+    .filter(({ skipped, row }) => skipped !== undefined || row?.outcome !== undefined)
+    .toSorted((a, b) => b.at - a.at);
+  if (!last) return {};
+  const { at: ts, skipped, row } = last;
+  if (skipped !== undefined) return { ts, status: "skipped" as const, reason: skipped };
+  switch (row?.outcome?.kind) {
+    case "replied":
+      return { ts, status: "sent" as const };
+    case "failed":
+    case "dropped":
+      return { ts, status: "failed" as const, reason: row.outcome.why };
+    case "aborted":
+      return { ts, status: "failed" as const, reason: "aborted" };
+    default:
+      return { ts, status: "ok-token" as const };
+  }
 }
 
 /** Gives a conversation a text: at once, as a turn whose answer its chat gets, or with its next turn. Throws when there is none. */

@@ -521,6 +521,14 @@ test("the message of OpenClaw's command line is sent as by send, and other acts 
   expect(answered.parse(other).error).toMatchObject({ code: "INVALID_REQUEST" });
 });
 
+test("the last heartbeat tells when it ended, and how", async () => {
+  expect(await ask("last-heartbeat")).not.toHaveProperty("status");
+  await ask("wake", { mode: "now", text: "The kettle is on." });
+  await expect
+    .poll(() => ask("last-heartbeat"))
+    .toMatchObject({ enabled: true, ts: expect.any(Number), status: expect.stringMatching(/^(?:sent|ok-token)$/) });
+});
+
 test("speech is shown with its services, and switched", async () => {
   expect(await ask("tts.status")).toMatchObject({ enabled: false, auto: "off", provider: "", providerStates: [] });
   const providers = { piper: { command: ["piper", "{{OutputPath}}.wav"] }, cloud: { voice: "calm" } };

@@ -175,7 +175,9 @@ const approvalRequests: readonly Request[] = [
     about: "of a client",
     params: {
       id: "tea",
-      questions: [{ questionId: "q1", header: "Tea", question: "Which tea?", options: [{ label: "green" }, { label: "black" }] }],
+      questions: [
+        { questionId: "q1", header: "Tea", question: "Which tea?", options: [{ label: "green" }, { label: "black" }] },
+      ],
     },
   },
   { method: "question.get", about: "of a client", params: { id: "tea" } },

@@ -132,7 +132,6 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["skills", SKILLS],
   ["tui", "Run: openclaw dashboard, or openclaw agent --message <text>"],
   ["chat", "Run: openclaw dashboard, or openclaw agent --message <text>"],
-  ["devices", "Clients have the token of the gateway: openclaw dashboard"],
   ["docs", "The pages are in docs/ of the package: docs/README.md."],
   ["path", "Run: openclaw config file"],
   [

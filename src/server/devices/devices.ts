@@ -1,3 +1,4 @@
+import { aboutDevice } from "../../types/answers/devices.ts";
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../types/clock.ts";
@@ -25,17 +26,6 @@ const deviceToken = z.object({
 });
 export type DeviceToken = z.infer<typeof deviceToken>;
 
-/** The fields in which a device presents itself when it connects. */
-export const aboutDevice = z.object({
-  deviceId: z.string().min(1),
-  publicKey: z.string().min(1),
-  clientId: z.string(),
-  clientMode: z.string(),
-  displayName: z.string().optional(),
-  platform: z.string(),
-  deviceFamily: z.string().optional(),
-  remoteIp: z.string(),
-});
 /** How a device presents itself when it connects. */
 export type AboutDevice = z.infer<typeof aboutDevice>;
 

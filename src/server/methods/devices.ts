@@ -3,7 +3,8 @@ import { defineMethod, MethodError, type Caller, type Method } from "../../types
 import type { Clock } from "../../types/clock.ts";
 import type { MethodParts } from "./parts.ts";
 import { hasScope } from "../transport/scopes.ts";
-import { aboutDevice, type PairedDevice, type PendingDevice } from "../devices/devices.ts";
+import { deviceAnswers } from "../../types/answers/devices.ts";
+import type { PairedDevice, PendingDevice } from "../devices/devices.ts";
 import { SCOPES_OF, type Access } from "../devices/setup-codes.ts";
 
 type Parts = Pick<MethodParts, "devices" | "codes" | "hub" | "reachedAt">;
@@ -15,30 +16,6 @@ const deviceId = z.string().trim().min(1);
 const requestId = z.string().trim().min(1);
 const role = z.string().trim().min(1);
 
-const shownToken = z.looseObject({
-  role: z.string(),
-  scopes: z.array(z.string()),
-  createdAtMs: z.number(),
-  rotatedAtMs: z.number().optional(),
-  revokedAtMs: z.number().optional(),
-  lastUsedAtMs: z.number().optional(),
-});
-const about = {
-  ...aboutDevice.shape,
-  role: z.string(),
-  roles: z.array(z.string()),
-  scopes: z.array(z.string()),
-};
-const shownDevice = z.looseObject({
-  ...about,
-  label: z.string().optional(),
-  createdAtMs: z.number(),
-  approvedAtMs: z.number(),
-  lastSeenAtMs: z.number(),
-  connected: z.boolean(),
-  tokens: z.array(shownToken),
-});
-const shownRequest = z.looseObject({ ...about, requestId: z.string(), isRepair: z.boolean(), ts: z.number() });
 const completion = z.looseObject({
   setupId: z.string(),
   deviceId: z.string(),
@@ -239,35 +216,35 @@ function pairMethods(desk: DeviceDesk): readonly Method[] {
       name: "device.pair.list",
       scope: "operator.pairing",
       params: z.looseObject({}),
-      result: z.looseObject({ pending: z.array(shownRequest), paired: z.array(shownDevice) }),
+      result: deviceAnswers.list,
       run: async (_params, caller) => desk.list(caller),
     }),
     defineMethod({
       name: "device.pair.approve",
       scope: "operator.pairing",
       params: z.looseObject({ requestId }),
-      result: z.looseObject({ requestId: z.string(), device: shownDevice }),
+      result: deviceAnswers.approve,
       run: ({ requestId: id }, caller) => desk.approve(id, caller),
     }),
     defineMethod({
       name: "device.pair.reject",
       scope: "operator.pairing",
       params: z.looseObject({ requestId }),
-      result: z.looseObject({ requestId: z.string(), deviceId: z.string() }),
+      result: deviceAnswers.reject,
       run: async ({ requestId: id }, caller) => desk.reject(id, caller),
     }),
     defineMethod({
       name: "device.pair.remove",
       scope: "operator.pairing",
       params: z.looseObject({ deviceId }),
-      result: z.looseObject({ deviceId: z.string(), removedAtMs: z.number() }),
+      result: deviceAnswers.remove,
       run: ({ deviceId: id }, caller) => desk.remove(id, caller),
     }),
     defineMethod({
       name: "device.pair.rename",
       scope: "operator.pairing",
       params: z.looseObject({ deviceId, label: z.string().trim().min(1).max(64) }),
-      result: z.looseObject({ deviceId: z.string(), label: z.string() }),
+      result: deviceAnswers.rename,
       run: ({ deviceId: id, label }, caller) => desk.rename(id, label, caller),
     }),
   ];
@@ -279,14 +256,7 @@ function tokenMethods(desk: DeviceDesk): readonly Method[] {
       name: "device.token.rotate",
       scope: "operator.pairing",
       params: z.looseObject({ deviceId, role, scopes: z.array(z.string()).optional() }),
-      result: z.looseObject({
-        deviceId: z.string(),
-        role: z.string(),
-        token: z.string().optional(),
-        scopes: z.array(z.string()),
-        rotatedAtMs: z.number(),
-        tokenDelivery: z.string(),
-      }),
+      result: deviceAnswers.rotate,
       run: ({ deviceId: id, role: asked, scopes }, caller) => {
         if (asked !== ROLE) throw deny("device token rotation denied");
         return desk.rotate(id, scopes, caller);
@@ -296,7 +266,7 @@ function tokenMethods(desk: DeviceDesk): readonly Method[] {
       name: "device.token.revoke",
       scope: "operator.pairing",
       params: z.looseObject({ deviceId, role }),
-      result: z.looseObject({ deviceId: z.string(), role: z.string(), revokedAtMs: z.number() }),
+      result: deviceAnswers.revoke,
       run: ({ deviceId: id, role: asked }, caller) => {
         if (asked !== ROLE) throw deny("device token revocation denied");
         return desk.revoke(id, caller);
@@ -315,15 +285,7 @@ function setupMethods(desk: DeviceDesk, { codes }: Parts): readonly Method[] {
         bootstrapProfile: z.enum(["full", "limited"]).optional(),
         joinUrl: z.literal(false).optional(),
       }),
-      result: z.looseObject({
-        setupId: z.string(),
-        setupCode: z.string(),
-        gatewayUrl: z.string(),
-        auth: z.literal("token"),
-        urlSource: z.string(),
-        access: z.enum(["full", "limited"]),
-        expiresAtMs: z.number(),
-      }),
+      result: deviceAnswers.setupCode,
       run: async ({ publicUrl, bootstrapProfile = "limited" }, caller) =>
         desk.setupCode(bootstrapProfile, publicUrl, caller),
     }),

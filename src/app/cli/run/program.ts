@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { defineAgent } from "../define/agent.ts";
 import { defineConfig, defineExport, defineImport } from "../define/config.ts";
 import { defineBackup } from "../define/backup.ts";
+import { defineDevices } from "../define/devices.ts";
 import { defineGateway } from "../define/gateway.ts";
 import { defineInbox } from "../define/inbox.ts";
 import { defineDiagnostics } from "../define/diagnostics.ts";
@@ -146,6 +147,7 @@ const DEFINITIONS = [
   defineSessions,
   definePairing,
   definePuttingOut,
+  defineDevices,
   defineModels,
   defineMessage,
   defineRuns,

@@ -295,6 +295,8 @@ export interface PairingDesk {
   reject(channel: string, codeOrSender: string, account?: string): Promise<Paired | undefined>;
   /** Lets a person in no more, at one account or at all. Returns those who were in. */
   revoke(channel: string, senderId: string, account?: string): Promise<readonly Admitted[]>;
+  /** Lets these people in, as another gateway had done; all or, when it rejects, none. */
+  admit(people: readonly Paired[]): Promise<void>;
 }
 
 /** A finished run, kept for `status`, `usage` and `why`. */

@@ -202,3 +202,19 @@ it("rejects by code or id, and only the one who is meant", async () => {
   expect(await waiting()).toEqual([]);
   expect(await pairing.isPaired("telegram", "default", "7")).toBe(false);
 });
+
+it("lets in whom another gateway had let in, once, and takes away what they wait with", async () => {
+  await pairing.request(from("1"));
+  await pairing.admit([from("1"), { ...from("2", "work"), name: "Bo" }]);
+  now += 1;
+  await pairing.admit([from("1"), from("3")]);
+  const people = (await pairing.admitted()).toSorted((one, other) => (one.senderId < other.senderId ? -1 : 1));
+  expect(people).toEqual([
+    { ...from("1"), at: 1_000_000 },
+    { ...from("2", "work"), name: "Bo", at: 1_000_000 },
+    { ...from("3"), at: 1_000_001 },
+  ]);
+  expect(await waiting()).toEqual([]);
+  expect(await pairing.isPaired("telegram", "work", "2")).toBe(true);
+  expect(await pairing.isPaired("telegram", "default", "2")).toBe(false);
+});

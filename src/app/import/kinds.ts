@@ -14,6 +14,20 @@
  */
 import type { ImportKind } from "./frame/kind.ts";
 import { configKind } from "./kinds/config.ts";
+import { foldersKind } from "./kinds/folders.ts";
+import { jobsKind } from "./kinds/jobs.ts";
+import { neverKind } from "./kinds/never.ts";
+import { peopleKind } from "./kinds/people.ts";
+import { approvalsKind, modelKeysKind } from "./kinds/secrets.ts";
 import { sessionsKind } from "./kinds/sessions.ts";
 
-export const IMPORT_KINDS: readonly ImportKind[] = [configKind, sessionsKind];
+export const IMPORT_KINDS: readonly ImportKind[] = [
+  configKind,
+  sessionsKind,
+  peopleKind,
+  modelKeysKind,
+  approvalsKind,
+  jobsKind,
+  foldersKind,
+  neverKind,
+];

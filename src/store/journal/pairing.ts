@@ -86,6 +86,10 @@ export function createPairing(commits: Commits, clock: Clock): PairingDesk {
       }),
     isPaired: (channel, account, senderId) =>
       commits.readAhead((sql) => sql.one(IS_PAIRED, channel, account, senderId) !== undefined),
+    admit: (people) =>
+      commits.write((sql) => {
+        for (const person of people) letIn(sql, person, clock.now());
+      }),
   };
 }
 

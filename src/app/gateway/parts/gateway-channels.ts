@@ -1,4 +1,5 @@
 import { problemText, startChannels, type Channels } from "../../../channels/channels.ts";
+import type { PairingDesk } from "../../../types/journal.ts";
 import { LinkWaits } from "../../../channels/connection/link-waits.ts";
 import { methods } from "../../../channels/methods.ts";
 import { channelMetrics } from "../../../channels/metrics.ts";
@@ -337,9 +338,7 @@ class Admission {
 
   async judge(message: InboundMessage, core: Pick<Core, "journal" | "ports"> | undefined): Promise<Verdict> {
     const policy = this.#policyFor(message.from);
-    const { channel, account } = message.from;
-    const paired =
-      policy.direct === "pairing" && (await core?.journal.pairing.isPaired(channel, account, message.sender.id));
+    const paired = policy.direct === "pairing" && core && (await isPaired(message, core.journal.pairing));
     const patterns = mentionPatternsFor(message, this.#live) ?? policy.mentionPatterns;
     const verdict = gate(message, policy, {
       paired: paired === true,
@@ -403,4 +402,11 @@ function activationOf(
 function makePolicy(config: Config, from: Peer): ChannelPolicy {
   const { mentionPatterns: sources, historyLimit } = config.messages.groupChat;
   return channelPolicyOf(accountOf(config, from), { mentionPatterns: mentionPatterns(sources), historyLimit });
+}
+
+/** Whether the sender was let in: by the id, or by a number that the platform vouches for, which other gateways note instead. */
+async function isPaired({ from, sender }: InboundMessage, desk: Pick<PairingDesk, "isPaired">): Promise<boolean> {
+  const { channel, account } = from;
+  if (await desk.isPaired(channel, account, sender.id)) return true;
+  return sender.e164 !== undefined && (await desk.isPaired(channel, account, sender.e164));
 }

@@ -308,3 +308,9 @@ async function stampsOf(path: string): Promise<string> {
   const files = await Promise.all([path, `${path}-wal`].map((file) => unlessMissing(stat(file, { bigint: true }))));
   return files.map((facts) => (facts ? `${facts.size}/${facts.mtimeNs}` : "none")).join(" ");
 }
+
+/** A section of the config's value; empty where there is none. */
+export const sectionOf = (value: unknown, ...path: readonly string[]): Readonly<Record<string, unknown>> => {
+  const found = valueAt(value, path);
+  return isRecord(found) ? found : {};
+};

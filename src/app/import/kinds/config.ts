@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { writeAtomic } from "../../../store/disk.ts";
 import { changeInstance } from "../../../store/lock/instance.ts";
 import { makeDirectory } from "../../../store/make-directory.ts";
@@ -55,7 +55,7 @@ async function put(text: string, { load, paths }: OpenTarget, before: ItemReceip
   await changeInstance(paths.stateDir, { origin: "import" });
   await makeDirectory(dirname(load.path));
   if (there !== text) await writeAtomic(load.path, text);
-  return { made: load.path, mark: hashOf(text) };
+  return { made: basename(load.path), mark: hashOf(text) };
 }
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -113,7 +113,8 @@ function placesOf(value: unknown, from: ImportSource, to: Target): readonly Form
     else if (isRecord(node)) for (const [name, child] of Object.entries(node)) walk(child, [...path, name]);
     else if (typeof node === "string" && OWN_PLACES.has(String(path.at(-1)))) {
       const here = placeHere(node, from, to);
-      if (here !== node) found.push({ path, value: here });
+      // Relative to the state directory, so that a copy of it works in its own folders.
+      if (here !== node) found.push({ path, value: relative(to.paths.stateDir, here) });
     }
   };
   walk(valueAt(value, ["agents"]), ["agents"]);

@@ -75,11 +75,15 @@ function chatIn(rest: string, row: Fields): Chat | undefined {
   const channel = at === 0 ? (where.channel ?? channelOf(id)) : parts[0];
   if (channel === undefined) return undefined;
   const account = (at === 2 ? parts[1] : undefined) ?? where.account ?? "default";
-  const place = { channel, account, ...(cut >= 0 && { thread: named(cut + 1) }) };
+  const place = { channel, account, ...(cut >= 0 && { thread: withoutChat(named(cut + 1), id) }) };
   return isGroup
     ? { kind: "group", ...place, group: id }
     : { kind: "direct", ...place, sender: id.replace(/^uuid:/, "") };
 }
+
+/** A topic of a private chat on Telegram is named with its chat. */
+const withoutChat = (thread: string, id: string): string =>
+  thread.startsWith(`${id}:`) ? thread.slice(id.length + 1) : thread;
 
 /** In the first versions there was one channel, and its keys did not name it. */
 const channelOf = (group: string): string | undefined => (group.endsWith("@g.us") ? "whatsapp" : undefined);

@@ -3,7 +3,7 @@ import { accountConfig, accountInputs } from "../../channels/config.ts";
 import { sameLogins, unusedLogin } from "../../channels/same-login.ts";
 import { foreignKeys, type ForeignKey } from "./keys/channel-keys.ts";
 import { nearest } from "./keys/nearest.ts";
-import { noCounterpart, standsFor } from "./keys/field-plugins.ts";
+import { NO_COUNTERPART_HERE, standsFor } from "./keys/field-plugins.ts";
 import { doubtfulBindings } from "./keys/routing-doubts.ts";
 import { sharedPlaces } from "./keys/shared-places.ts";
 import { isRecord, showPath, valueAt, type KeyPath, type RawNote } from "./schema/problem.ts";
@@ -272,7 +272,7 @@ function checkPlugins(
       at: "name" as const,
       message:
         standsFor(id) === "no counterpart"
-          ? noCounterpart(id)
+          ? `the plugin ${NO_COUNTERPART_HERE}`
           : "no plugin of this name has settings; they have no effect",
     }));
   const refusedBy = (all: PluginSchemas) =>

@@ -14,7 +14,7 @@ import type { InstallRecord } from "../../types/plugin/install-record.ts";
 import type { FoundPlugin } from "../../types/plugin/manifest.ts";
 import { own } from "../../utils/own.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { noCounterpart, standsFor } from "../config/keys/field-plugins.ts";
+import { NO_COUNTERPART_HERE, standsFor } from "../config/keys/field-plugins.ts";
 import type { FoundPlugins } from "./found.ts";
 
 /** A problem of one plugin. `fail`: the config wants the plugin, and it cannot run. */
@@ -76,10 +76,11 @@ function missingOnes(found: FoundPlugins, { config }: Setting): readonly PluginC
 function missingOne(id: string): readonly PluginCheckProblem[] {
   const stands = standsFor(id);
   if (stands === "built in") return [];
-  const fix = `Install it, or run: openclaw plugins disable ${id}`;
-  if (stands === undefined)
-    return [{ severity: "fail", id, message: "The config enables it, and it is not installed.", fix }];
-  return [{ severity: "warn", id, message: `${noCounterpart(id)}.`, fix }];
+  const disable = `run: openclaw plugins disable ${id}`;
+  if (stands === "no counterpart")
+    return [{ severity: "warn", id, message: `It ${NO_COUNTERPART_HERE}.`, fix: `To be rid of this line, ${disable}` }];
+  const message = "The config enables it, and it is not installed.";
+  return [{ severity: "fail", id, message, fix: `Install it, or ${disable}` }];
 }
 
 /** Plugins whose code would stop the gateway. */

@@ -370,7 +370,7 @@ describe("doctor", () => {
       "fail late: It is refused: it needs plugin API 2099.1.1 or later, and this gateway has 2026.7.1.",
       "warn late: Its folder has no install record: somebody put it there by hand.",
       "fail never: The config enables it, and it is not installed.",
-      "warn phone-control: phone-control comes with OpenClaw and has no counterpart here, so its entry has no effect.",
+      "warn phone-control: It comes with OpenClaw and has no counterpart here; its entry has no effect.",
       "warn toy: Its files were changed after the installation.",
       expect.stringMatching(/^fail toy: It is not loaded: its code cannot be loaded/),
       expect.stringMatching(/^warn wrong: .* cannot be used: its openclaw\.plugin\.json is wrong/),

@@ -26,6 +26,5 @@ const ALL: ReadonlyMap<string, "built in" | "no counterpart"> = new Map([
  */
 export const standsFor = (id: string): "built in" | "no counterpart" | undefined => ALL.get(id);
 
-/** Says of a plugin of OpenClaw that it has no counterpart. */
-export const noCounterpart = (id: string): string =>
-  `${id} comes with OpenClaw and has no counterpart here, so its entry has no effect`;
+/** Said of a plugin of OpenClaw that has no counterpart. */
+export const NO_COUNTERPART_HERE = "comes with OpenClaw and has no counterpart here; its entry has no effect";

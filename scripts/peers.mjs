@@ -16,6 +16,8 @@ const FILES = ["package.json", "package-lock.json"];
 /** The folders that pin the versions. */
 const TWIN = { name: "discord-twin", pinned: path.join(root, "test/peers/discord-twin") };
 const GATEWAY = { name: "real-gateway", pinned: path.join(root, "test/peers/real-gateway/package") };
+/** The field's gateway of the time when it kept conversations in files. */
+const OLDER = { name: "real-gateway-in-files", pinned: path.join(root, "test/peers/real-gateway/package-in-files") };
 const WAY_BACK = { name: "way-back", pinned: path.join(root, "test/peers/way-back/package") };
 
 /** The folder for these exact versions. */

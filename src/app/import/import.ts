@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDiskError } from "../../store/disk.ts";
 import { openJournal } from "../../store/journal/journal.ts";
+import { readInstance } from "../../store/lock/instance.ts";
 import { acquireStateLock, readStateLock } from "../../store/lock/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Env } from "../../utils/env.ts";
@@ -62,6 +63,8 @@ export interface ImportReport {
   readonly era: ImportSource["era"];
   readonly dryRun: boolean;
   readonly warnings: readonly string[];
+  /** The config was imported, and nobody has said yet that the other gateway is gone. */
+  readonly channelsOff: boolean;
   readonly kinds: readonly ImportedKind[];
 }
 
@@ -159,7 +162,9 @@ async function take(source: ImportSource, target: Target, options: ImportOptions
   try {
     const kinds: ImportedKind[] = [];
     for (const kind of IMPORT_KINDS) kinds.push(await takeKind(kind, taking));
-    return report(source, options, warningsOf(source), kinds);
+    const instance = await readInstance(target.paths.stateDir);
+    const channelsOff = instance?.isImported === true && !instance.isAdopted;
+    return { ...report(source, options, warningsOf(source), kinds), channelsOff };
   } finally {
     await journal.close();
     await receipts.close();
@@ -259,4 +264,4 @@ const report = (
   { paths, dryRun }: ImportOptions,
   warnings: readonly string[],
   kinds: readonly ImportedKind[],
-): ImportReport => ({ source: dir, target: paths.stateDir, era, dryRun, warnings, kinds });
+): ImportReport => ({ source: dir, target: paths.stateDir, era, dryRun, warnings, channelsOff: false, kinds });

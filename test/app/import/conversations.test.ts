@@ -505,3 +505,14 @@ test("the conversations of Clawdbot, whose keys name no agent, are those of the 
   });
   expect((await contextOf(target, "whatsapp:default:group:120@g.us")).texts).toEqual(["no header"]);
 });
+
+test("a database that cannot be read is left, and everything else is taken", async () => {
+  const { env } = homeWith({ ...FILES, "agents/work/agent/openclaw-agent.sqlite": "no database at all ".repeat(100) });
+  const { code, items, left } = await imported(env);
+  expect(code).toBe(0);
+  expect(items.map(({ id }) => id)).toContain("work/s-work");
+  expect(left).toContainEqual({
+    name: "database of work",
+    why: expect.stringMatching(/^it cannot be read: .*not a database/),
+  });
+});

@@ -17,30 +17,43 @@ export interface StartedGateway {
   readonly token: string;
   /** Everything that it printed. */
   readonly log: string;
+  /** Holds `state`, the state directory. */
+  readonly home: string;
+  readonly model: FakeModel;
+  /** Its variables, for commands of the same program. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends the program; its files and its model stay. */
+  end(): Promise<void>;
+  /** Ends the program and its model, and removes its files. */
   stop(): Promise<void>;
 }
 
-/** Starts the program in a new state directory, and waits until it is ready. `program` is the file that Node runs. */
-export async function startGateway(program: string): Promise<StartedGateway> {
-  const home = await mkdtemp(join(tmpdir(), "openclaw-compared-"));
-  const model = await startScriptedModel();
+/** What an earlier program has left. */
+export interface Earlier {
+  /** Has a state directory with a config. */
+  readonly home: string;
+  readonly model: FakeModel;
+}
+
+/**
+ * Starts the program in a new state directory, or that of an earlier program, and waits until it is ready. `program` is the file that
+ * Node runs.
+ */
+export async function startGateway(program: string, earlier?: Earlier): Promise<StartedGateway> {
+  const home = earlier?.home ?? (await mkdtemp(join(tmpdir(), "openclaw-compared-")));
+  const model = earlier?.model ?? (await startScriptedModel());
   const port = await freePort();
   const stateDir = join(home, "state");
   const configPath = join(stateDir, "openclaw.json");
-  await mkdir(stateDir, { recursive: true, mode: 0o700 });
-  await writeFile(configPath, JSON.stringify(configFor(port, model), null, 2), { mode: 0o600 });
+  if (!earlier) {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    await writeFile(configPath, JSON.stringify(configFor(port, model), null, 2), { mode: 0o600 });
+  }
+  const env = envFor(home);
   const log = join(home, "log");
   const output = openSync(log, "a");
   const child = spawn(process.execPath, [program, "gateway", "run", "--port", String(port)], {
-    env: {
-      PATH: process.env["PATH"],
-      HOME: home,
-      OPENCLAW_STATE_DIR: stateDir,
-      OPENCLAW_CONFIG_PATH: configPath,
-      OPENCLAW_GATEWAY_TOKEN: TOKEN,
-      FAKE_MODEL_KEY: "key-of-the-scripted-model",
-      NO_COLOR: "1",
-    },
+    env,
     stdio: ["ignore", output, output],
     cwd: home,
   });
@@ -55,8 +68,19 @@ export async function startGateway(program: string): Promise<StartedGateway> {
     await end(child);
     throw error;
   }
-  return { url: `ws://127.0.0.1:${port}`, token: TOKEN, log, stop };
+  return { url: `ws://127.0.0.1:${port}`, token: TOKEN, log, home, model, env, end: () => end(child), stop };
 }
+
+/** The variables of programs over a home. */
+export const envFor = (home: string): Readonly<Record<string, string>> => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: home,
+  OPENCLAW_STATE_DIR: join(home, "state"),
+  OPENCLAW_CONFIG_PATH: join(home, "state", "openclaw.json"),
+  OPENCLAW_GATEWAY_TOKEN: TOKEN,
+  FAKE_MODEL_KEY: "key-of-the-scripted-model",
+  NO_COLOR: "1",
+});
 
 async function isReady(port: number, child: ChildProcess): Promise<boolean> {
   if (child.exitCode !== null) throw new Error(`the gateway ended with code ${child.exitCode}`);

@@ -40,12 +40,13 @@ const ERAS: Readonly<Record<ImportReport["era"], string>> = {
 };
 
 function print(io: Io, imported: ImportReport): void {
-  const { source, target, era, dryRun, warnings, kinds } = imported;
+  const { source, target, era, dryRun, warnings, channelsOff, kinds } = imported;
   io.out(`${dryRun ? "Would import" : "Imported"} ${source} (${ERAS[era]}) into ${target}.\n`);
   for (const warning of warnings) io.out(`Warning: ${warning}\n`);
   for (const kind of kinds) printKind(io, kind);
   if (dryRun) io.out("\nNothing was written. Run the same without --dry-run.\n");
-  else io.out("\nChannels stay off until you have stopped the other gateway and run: openclaw onboard --adopt\n");
+  else if (channelsOff)
+    io.out("\nChannels stay off until you have stopped the other gateway and run: openclaw onboard --adopt\n");
 }
 
 function printKind(io: Io, { title, items, left }: ImportedKind): void {

@@ -119,7 +119,8 @@ interface Facts {
 
 async function eraOf({ agents, shared, config, dir }: Facts, databases: SourceDatabases): Promise<Era> {
   for (const { database } of agents) {
-    const db = database === undefined ? undefined : await databases.open(database);
+    // Whoever needs what is in it says why it cannot be read.
+    const db = database === undefined ? undefined : await databases.open(database).catch(() => undefined);
     if (db?.has("session_nodes") === true) return "sqlite";
   }
   if (shared !== undefined || agents.some(({ database }) => database !== undefined)) return "mixed";

@@ -5,7 +5,7 @@ import { zstdDecompressSync } from "node:zlib";
 import { parseFields } from "../../../sessions/transcript/entries.ts";
 import { type Fields, isFields } from "../../../utils/fields.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
+import { errorCode, unlessMissing } from "../../../utils/missing.ts";
 import type { Left } from "../frame/kind.ts";
 import type { ImportSource, SourceAgent, SourceDatabase } from "../frame/source.ts";
 import { coldLines, databaseLines, transcriptLines, type Lines, splitLines } from "./transcripts.ts";
@@ -37,11 +37,24 @@ export interface Conversations {
 
 /** The conversations of an agent, of every era: those of the database have priority over files of the same session. */
 export async function conversationsOf(agent: SourceAgent, { databases }: ImportSource): Promise<Conversations> {
-  const db = agent.database === undefined ? undefined : await databases.open(agent.database);
-  const stored = db ? inDatabase(db, agent) : { found: [], left: [] };
+  const stored = await orLeft(`database of ${agent.id}`, async () =>
+    agent.database === undefined ? NOTHING : inDatabase(await databases.open(agent.database), agent),
+  );
   const inDb = new Set(stored.found.map(({ sessionId }) => sessionId));
-  const files = await inFiles(agent, inDb);
+  const files = await orLeft(`conversations of ${agent.id}`, () => inFiles(agent, inDb));
   return { found: [...stored.found, ...files.found], left: [...stored.left, ...files.left] };
+}
+
+const NOTHING: Conversations = { found: [], left: [] };
+
+/** One agent's unreadable file is no reason to leave the others behind. */
+async function orLeft(name: string, find: () => Promise<Conversations>): Promise<Conversations> {
+  try {
+    return await find();
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return { found: [], left: [{ name, why: `it cannot be read: ${errorText(error)}` }] };
+  }
 }
 
 /** The newest version of the database whose tables are known. */

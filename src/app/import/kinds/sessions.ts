@@ -32,7 +32,7 @@ export const sessionsKind: ImportKind = {
   title: "Conversations",
   atOnce: 2,
   async plan(from, to): Promise<KindPlan> {
-    const left: Left[] = [];
+    const left: Left[] = [...elsewhere(from)];
     const all: SourceConversation[] = [];
     for (const agent of from.agents) {
       const { found, left: stays } = await conversationsOf(agent, from);
@@ -43,6 +43,14 @@ export const sessionsKind: ImportKind = {
     return { items: chosen(all, taking, left).map((one) => taking.itemOf(one)), left };
   },
 };
+
+/** Conversations that the source's config keeps outside of the state directory. */
+function elsewhere({ value, dir }: ImportSource): readonly Left[] {
+  const store = valueAt(value, ["session", "store"]);
+  if (typeof store !== "string" || store.startsWith(dir) || /^~\/\.(?:openclaw|moltbot|clawdbot)\//.test(store))
+    return [];
+  return [{ name: store, why: "session.store names a place outside of the state directory, which is not read" }];
+}
 
 /** A conversation with its place here. */
 interface Placed {

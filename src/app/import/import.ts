@@ -163,7 +163,7 @@ async function take(source: ImportSource, target: Target, options: ImportOptions
     const kinds: ImportedKind[] = [];
     for (const kind of IMPORT_KINDS) kinds.push(await takeKind(kind, taking));
     const instance = await readInstance(target.paths.stateDir);
-    const channelsOff = instance?.isImported === true && !instance.isAdopted;
+    const channelsOff = instance?.origin !== undefined && !instance.isAdopted;
     return { ...report(source, options, warningsOf(source), kinds), channelsOff };
   } finally {
     await journal.close();

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { acquireStateLock } from "../../../src/store/lock/lock.ts";
 import { run, stateDir } from "../../kit/gateway/cli.ts";
 
 const CONFIG = `// my bots
@@ -78,4 +79,47 @@ test.each([
   const { code, err } = await run([command, join(home, dir)], env);
   expect([code, err]).toEqual([expect.any(Number), expect.stringContaining(message)]);
   expect(code).toBeGreaterThan(0);
+});
+
+test("several files become one config, and a config that the gateway refuses is written with what it refuses named", async () => {
+  const { target, env } = homeWith({
+    ".openclaw/openclaw.json": '{ "gateway": { "$include": "./gateway.json" }, "gatewey": {} }',
+    ".openclaw/gateway.json": '{ "port": 4711 } // the port',
+  });
+  const { code, out } = await run(["import"], env);
+  expect([code, out]).toEqual([0, expect.stringContaining("made of 2 files")]);
+  expect(out).toMatch(/the gateway does not start with it: .*gatewey: unknown key/);
+  expect(JSON.parse(readFileSync(join(target, "openclaw.json"), "utf8"))).toEqual({
+    gateway: { port: 4711 },
+    gatewey: {},
+    session: { dmScope: "main" },
+  });
+});
+
+test("a source whose gateway runs is only planned, and a target whose gateway runs gets nothing", async () => {
+  const { home, target, env } = homeWith({ ".openclaw/openclaw.json": "{}", "target/x": "" });
+  const lock = await acquireStateLock(target);
+  const busy = await run(["import"], env);
+  expect([busy.code, busy.err]).toEqual([78, expect.stringContaining("owns this state directory")]);
+  expect((await run(["import", "--dry-run"], env)).out).toContain("stop it before the import");
+  await lock.release();
+  const folder = join(home, ".openclaw/tmp", `openclaw-${process.getuid?.() ?? ""}`);
+  const source = join(home, ".openclaw");
+  mkdirSync(folder, { recursive: true });
+  const hold = (pid: number) => {
+    const facts = {
+      pid,
+      createdAt: "2026-01-01T00:00:00.000Z",
+      configPath: join(source, "openclaw.json"),
+      stateDir: source,
+    };
+    writeFileSync(join(folder, "gateway.0.lock"), JSON.stringify(facts));
+  };
+  hold(process.pid);
+  const { code, err } = await run(["import"], env);
+  expect([code, err]).toEqual([78, expect.stringContaining(`its gateway runs (process ${process.pid})`)]);
+  expect((await run(["import", "--dry-run"], env)).out).toContain("its gateway runs");
+  expect(existsSync(join(target, "openclaw.json"))).toBe(false);
+  hold(2 ** 30);
+  expect((await run(["import"], env)).code).toBe(0);
 });

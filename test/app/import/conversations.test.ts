@@ -516,3 +516,30 @@ test("a database that cannot be read is left, and everything else is taken", asy
     why: expect.stringMatching(/^it cannot be read: .*not a database/),
   });
 });
+
+test("an export of what was imported is imported under the same keys", async () => {
+  const { target, env } = homeWith(FILES);
+  await imported(env);
+  const way = join(env.HOME, "way-back");
+  expect((await run(["export", "--to", way], env)).code).toBe(0);
+  const other = { ...env, OPENCLAW_STATE_DIR: join(env.HOME, "other") };
+  const { code, out } = await run(["import", way, "--json"], other);
+  expect(code, out).toBe(0);
+  expect(await rowsIn(other.OPENCLAW_STATE_DIR)).toEqual(await rowsIn(target));
+});
+
+/** The sessions of a state directory with the fields that name their chats. */
+async function rowsIn(dir: string) {
+  const journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "test" });
+  const rows = (await journal.sessions.all()).map(({ key, row }) => [
+    key,
+    row?.sessionId,
+    row?.lastTo,
+    row?.lastAccountId,
+    row?.lastThreadId,
+    row?.thinkingLevel,
+    row?.label,
+  ]);
+  await journal.close();
+  return rows.toSorted(([one], [another]) => String(one).localeCompare(String(another)));
+}

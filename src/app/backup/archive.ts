@@ -16,7 +16,9 @@ const manifestShape = z.looseObject({
   platform: z.string().optional(),
   options: z.looseObject({ includeWorkspace: z.boolean().optional(), onlyConfig: z.boolean().optional() }).optional(),
   paths: z.looseObject({ stateDir: z.string(), configPath: z.string(), workspaceDirs: z.array(z.string()).optional() }),
-  assets: z.array(z.looseObject({ kind: z.string(), sourcePath: z.string(), archivePath: z.string() })),
+  assets: z.array(z.looseObject({ kind: z.string(), sourcePath: z.string(), archivePath: z.string() })).max(200),
+  /** Databases, as they are named in the archive; in a backup of another program those whose names say so. */
+  databases: z.array(z.string()).optional(),
 });
 export type BackupManifest = z.output<typeof manifestShape>;
 
@@ -29,7 +31,8 @@ export interface VerifiedBackup {
 }
 
 const MOST_MANIFEST = 8 * 1024 * 1024;
-const SQLITE_START = Buffer.from("SQLite format 3\0");
+/** More than gzip can do, so that a file of zeros is no fault. */
+export const MOST_RATIO = 2000;
 
 /**
  * Reads a whole backup: one manifest, every entry below its root and in an asset, no link that leads out of its asset, sound
@@ -42,9 +45,11 @@ export async function verifyBackup(file: string): Promise<VerifiedBackup> {
   if (look.manifests.length !== 1) problems.push(`it has ${look.manifests.length} manifests, and must have one`);
   const manifest = text === undefined ? undefined : readManifest(text, problems);
   if (manifest) problems.push(...strays(manifest, look.entries));
-  if (problems.length === 0) problems.push(...(await brokenDatabases(file, look.databases)));
+  const named = look.entries.filter(({ path, type }) => type === "File" && /\.(?:sqlite|db)$/.test(path));
+  const databases = manifest?.databases ?? named.map(({ path }) => path);
+  if (problems.length === 0) problems.push(...(await brokenDatabases(file, databases)));
   if (manifest && problems.length === 0)
-    return { manifest, entries: look.entries.length, bytes: look.bytes, databases: look.databases };
+    return { manifest, entries: look.entries.length, bytes: look.bytes, databases };
   throw unsound(file, problems);
 }
 
@@ -64,7 +69,6 @@ interface Entry {
 interface Look {
   readonly entries: readonly Entry[];
   readonly manifests: readonly string[];
-  readonly databases: readonly string[];
   readonly problems: readonly string[];
   readonly bytes: number;
 }
@@ -72,7 +76,6 @@ interface Look {
 async function lookInto(file: string): Promise<Look> {
   const entries: Entry[] = [];
   const manifests: string[] = [];
-  const databases: string[] = [];
   const problems: string[] = [];
   let bytes = 0;
   const onReadEntry = (entry: ReadEntry) => {
@@ -80,23 +83,20 @@ async function lookInto(file: string): Promise<Look> {
     entries.push({ path, type, linkpath });
     bytes += entry.size;
     if (/^[^/]+\/manifest\.json$/.test(path)) readText(entry, (text) => manifests.push(text));
-    else readStart(entry, (start) => start.equals(SQLITE_START) && databases.push(path));
+    else entry.resume();
   };
   try {
-    await list({ file, onReadEntry, strict: true, onwarn: (_code, message) => problems.push(String(message)) });
+    await list({
+      file,
+      onReadEntry,
+      strict: true,
+      maxDecompressionRatio: MOST_RATIO,
+      onwarn: (_code, message) => problems.push(String(message)),
+    });
   } catch (error) {
     throw unsound(file, [errorText(error)], error);
   }
-  return { entries, manifests, databases, problems, bytes };
-}
-
-/** Reads an entry to its end. `told` gets its first bytes; an entry without any is not told. */
-function readStart(entry: ReadEntry, told: (start: Buffer) => void): void {
-  let isFirst = true;
-  entry.on("data", (chunk) => {
-    if (isFirst) told(Buffer.from(chunk).subarray(0, SQLITE_START.length));
-    isFirst = false;
-  });
+  return { entries, manifests, problems, bytes };
 }
 
 function readText(entry: ReadEntry, done: (text: string) => void): void {
@@ -120,31 +120,64 @@ function readManifest(text: string, problems: string[]): BackupManifest | undefi
 
 /** Entries that do not belong to the manifest's assets, and links that lead out of them. */
 function strays({ archiveRoot, assets }: BackupManifest, entries: readonly Entry[]): string[] {
-  const clean = (path: string) => posix.normalize(path).replace(/\/$/, "");
-  const bases = assets.map(({ archivePath }) => clean(archivePath));
+  const bases = assets.map(({ archivePath }) => cleanPath(archivePath));
+  const paths = entries.map(({ path }) => cleanPath(path));
+  const links = new Set(entries.flatMap(({ path, type }) => (type === "SymbolicLink" ? cleanPath(path) : [])));
   const problems = bases
     .filter((base) => !isBelow(base, `${archiveRoot}/payload`))
     .map((base) => `the manifest's ${base} lies outside of the payload`);
   problems.push(
-    ...bases
-      .filter((base) => !entries.some(({ path }) => isBelow(clean(path), base)))
-      .map((base) => `${base} is missing`),
+    ...bases.filter((base) => !paths.some((path) => isBelow(path, base))).map((base) => `${base} is missing`),
+    ...paths.filter((path, at) => paths.indexOf(path) !== at).map((path) => `${path} is there twice`),
   );
-  for (const { path, type, linkpath = "" } of entries) {
-    const at = clean(path);
-    const base = bases.find((one) => isBelow(at, one));
-    if (posix.isAbsolute(path) || path.split("/").includes("..")) problems.push(`${path} leads out of the archive`);
-    else if (base === undefined && at !== `${archiveRoot}/manifest.json` && !bases.some((one) => isBelow(one, at)))
-      problems.push(`${path} belongs to no part of the backup`);
-    else if (
-      type === "SymbolicLink" &&
-      (posix.isAbsolute(linkpath) || !isBelow(clean(posix.join(posix.dirname(at), linkpath)), base ?? at))
-    )
-      problems.push(`the link ${path} leads to ${linkpath}`);
-    else if (!["File", "OldFile", "Directory", "SymbolicLink"].includes(type)) problems.push(`${path} is a ${type}`);
+  for (const entry of entries) {
+    const problem = strayOf(entry, { archiveRoot, bases, links });
+    if (problem !== undefined) problems.push(problem);
   }
   return problems;
 }
+
+interface Places {
+  readonly archiveRoot: string;
+  readonly bases: readonly string[];
+  readonly links: ReadonlySet<string>;
+}
+
+function strayOf({ path, type, linkpath = "" }: Entry, { archiveRoot, bases, links }: Places): string | undefined {
+  const at = cleanPath(path);
+  if (posix.isAbsolute(path) || path.split("/").includes("..")) return `${path} leads out of the archive`;
+  const base = bases.find((one) => isBelow(at, one));
+  const isKnown = base !== undefined || at === `${archiveRoot}/manifest.json` || bases.some((one) => isBelow(one, at));
+  if (!isKnown) return `${path} belongs to no part of the backup`;
+  if (passesLink(at, links)) return `${path} lies behind a link`;
+  if (type !== "SymbolicLink")
+    return ["File", "OldFile", "Directory"].includes(type) ? undefined : `${path} is a ${type}`;
+  if (base === undefined || OWN.some((name) => isBelow(at, `${base}/${name}`))) return `${path} is a link`;
+  const target = cleanPath(posix.join(posix.dirname(at), linkpath));
+  const leavesIt = posix.isAbsolute(linkpath) || !isBelow(target, base) || passesOn(at, linkpath, links);
+  return leavesIt ? `the link ${path} leads to ${linkpath}` : undefined;
+}
+
+/** What the gateway writes itself, and never through a link. */
+const OWN = ["state", "credentials", "openclaw.json"];
+
+/** Whether a link goes through another one on its way, so that its dots mean other folders than they seem to. */
+function passesOn(at: string, linkpath: string, links: ReadonlySet<string>): boolean {
+  const steps = posix.dirname(at).split("/");
+  const parts = linkpath.split("/");
+  for (const [index, part] of parts.entries()) {
+    if (part === "..") steps.pop();
+    else if (part !== "." && part !== "") steps.push(part);
+    if (index < parts.length - 1 && links.has(steps.join("/"))) return true;
+  }
+  return false;
+}
+
+const passesLink = (path: string, links: ReadonlySet<string>): boolean =>
+  path.split("/").some((_, at, parts) => at > 0 && links.has(parts.slice(0, at).join("/")));
+
+/** A path of an archive without its last slash. */
+export const cleanPath = (path: string): string => posix.normalize(path).replace(/\/$/, "");
 
 const isBelow = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);
 
@@ -153,7 +186,13 @@ async function brokenDatabases(file: string, paths: readonly string[]): Promise<
   const dir = await mkdtemp(join(tmpdir(), "openclaw-verify-"));
   try {
     const wanted = new Set(paths);
-    await extract({ file, cwd: dir, strict: true, filter: (path) => wanted.has(path) });
+    await extract({
+      file,
+      cwd: dir,
+      strict: true,
+      maxDecompressionRatio: MOST_RATIO,
+      filter: (path) => wanted.has(path),
+    });
     return paths.flatMap((path) => {
       const problem = problemOf(join(dir, path));
       return problem === undefined ? [] : [`${path}: ${problem}`];

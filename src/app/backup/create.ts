@@ -1,14 +1,29 @@
-import { chmod, lstat, mkdtemp, open, readdir, readlink, realpath, rename, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { create } from "tar";
 import { OpenClawError } from "../../types/errors.ts";
-import { isMissing } from "../../utils/missing.ts";
+import { errorCode, isMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
-import { diskError, syncDir } from "../../store/disk.ts";
+import { diskError, fullDiskOr, isDiskError, syncDir } from "../../store/disk.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { BackupManifest } from "./archive.ts";
+import { removeLeft } from "./restore.ts";
 
 /** What a backup is made of. */
 export interface BackupSources {
@@ -42,20 +57,22 @@ interface Skipped {
   readonly reason: string;
 }
 
-/** Files of the state directory that say nothing after a start: logs, locks, sockets, halves of writes. */
+/** Folders and files of the state directory that say nothing after a start. */
 const VOLATILE =
-  /(?:^|\/)(?:logs|tmp|\.cache)(?:\/|$)|\.(?:lock|sock|pid|tmp|torn)$|-(?:wal|shm|journal)$|(?:^|\/)(?:delivery-queue|session-delivery-queue)(?:\/|$)/;
+  /^(?:logs|tmp|delivery-queue|session-delivery-queue)(?:\/|$)|^state\/[^/]*\.lock$|\.[0-9a-f]{12}\.tmp$|\.sqlite-(?:wal|shm|journal)$/;
 const SQLITE_START = "SQLite format 3\0";
 
 /** What would be in a backup. Reads names and sizes only. Throws BACKUP_REFUSED. */
-export async function planBackup(sources: BackupSources, options: BackupOptions): Promise<BackupPlan> {
+export async function planBackup(given: BackupSources, options: BackupOptions): Promise<BackupPlan> {
+  const sources = await reallyAt(given);
   const { stateDir, configPath } = sources.paths;
   const assets = await assetsOf(sources, options);
   const root = `${stampOf(options.now)}-openclaw-backup`;
   const file = await fileFor(options.output, `${root}.tar.gz`, assets);
+  const workspaces = { all: sources.workspaces, isWanted: options.includeWorkspace };
   const found = await walk(
     assets.map(({ sourcePath }) => sourcePath),
-    { stateDir, workspaces: options.includeWorkspace ? [] : sources.workspaces },
+    { stateDir, workspaces },
   );
   const manifest = {
     schemaVersion: 1 as const,
@@ -72,41 +89,91 @@ export async function planBackup(sources: BackupSources, options: BackupOptions)
   return { file, manifest, files: found.files, volatile: found.volatile, bytes: found.bytes };
 }
 
+/** The files themselves, where the directory or the config is reached through a link. */
+async function reallyAt({ paths, includes, workspaces }: BackupSources): Promise<BackupSources> {
+  const real = (path: string) => realpath(path).catch(() => path);
+  const [stateDir, configPath] = await Promise.all([real(paths.stateDir), real(paths.configPath)]);
+  return {
+    paths: { stateDir, configPath },
+    includes: await Promise.all(includes.map(real)),
+    workspaces: await Promise.all(workspaces.map(real)),
+  };
+}
+
+/** How often a backup is begun again when files vanish while it is written. */
+const MOST_TRIES = 5;
+
 /** Writes the backup; it is there as a whole or not at all. Databases are copied as they are at one moment, also while a gateway writes. */
 export async function writeBackup(plan: BackupPlan): Promise<{ readonly bytes: number }> {
-  const { archiveRoot } = plan.manifest;
-  const staging = await mkdtemp(join(tmpdir(), "openclaw-backup-"));
-  const temporary = `${plan.file}.unfinished`;
+  await removeLeft(tmpdir(), "openclaw-backup-");
+  await removeLeft(dirname(plan.file), ".openclaw-backup-");
+  const staging = await mkdtemp(join(tmpdir(), `openclaw-backup-${process.pid}-`));
+  // A folder that only this user can write: nobody puts a link in the place of the unfinished file.
+  const beside = await mkdtemp(join(dirname(plan.file), `.openclaw-backup-${process.pid}-`)).catch((error: unknown) => {
+    throw diskError(error, plan.file);
+  });
   try {
-    const { places, originals } = await snapshots(plan.files, staging);
-    const manifest = join(staging, "manifest.json");
-    await writeFile(manifest, `${JSON.stringify(plan.manifest, null, 2)}\n`, { mode: 0o600 });
-    const nameOf = (path: string) =>
-      path === manifest ? `${archiveRoot}/manifest.json` : archivePath(archiveRoot, originals.get(path) ?? path);
-    await create(
-      {
-        file: temporary,
-        gzip: true,
-        mode: 0o600,
-        cwd: sep,
-        preservePaths: true,
-        noDirRecurse: true,
-        portable: true,
-        linkCache: new NoLinks(),
-        onWriteEntry: (entry) => {
-          entry.path = nameOf(resolve(sep, entry.path));
-        },
-      },
-      [...places, manifest],
-    );
-    await settle(temporary, plan.file);
+    await packAgain(plan, staging, beside);
     return { bytes: (await lstat(plan.file)).size };
   } catch (error) {
-    await rm(temporary, { force: true });
-    throw diskError(error, plan.file);
+    throw error instanceof OpenClawError ? error : failureOf(error, plan);
   } finally {
+    await rm(beside, { recursive: true, force: true });
     await rm(staging, { recursive: true, force: true });
   }
+}
+
+async function packAgain(plan: BackupPlan, staging: string, beside: string, tries = 1): Promise<void> {
+  const temporary = join(beside, `${tries}.tar.gz`);
+  try {
+    await pack(plan, staging, temporary);
+  } catch (error) {
+    if (!isMissing(error) || tries === MOST_TRIES) throw error;
+    return packAgain(plan, staging, beside, tries + 1);
+  }
+  await settle(temporary, plan.file);
+}
+
+function failureOf(error: unknown, { file }: BackupPlan): OpenClawError {
+  const path = error instanceof Error && "path" in error ? String(error.path) : file;
+  if (!["EACCES", "EPERM", "ENOENT"].includes(errorCode(error) ?? "") || isInside(path, dirname(file)))
+    return diskError(error, file);
+  return new OpenClawError("BACKUP_REFUSED", {
+    message: isMissing(error)
+      ? `${path} vanished again and again while it was read.`
+      : `${path} cannot be read by this user.`,
+    fix: isMissing(error) ? "Try again when less is written." : "Run this as the user who owns the files.",
+    cause: error,
+  });
+}
+
+async function pack(plan: BackupPlan, staging: string, file: string): Promise<void> {
+  const { archiveRoot } = plan.manifest;
+  const { places, originals } = await snapshots(plan.files, staging);
+  const manifest = join(staging, "manifest.json");
+  const nameOf = (path: string) =>
+    path === manifest ? `${archiveRoot}/manifest.json` : archivePath(archiveRoot, originals.get(path) ?? path);
+  const databases = [...originals.keys()].map(nameOf);
+  await writeFile(manifest, `${JSON.stringify({ ...plan.manifest, databases }, null, 2)}\n`, { mode: 0o600 });
+  await create(
+    {
+      file,
+      gzip: true,
+      mode: 0o600,
+      cwd: sep,
+      preservePaths: true,
+      noDirRecurse: true,
+      portable: true,
+      linkCache: new NoLinks(),
+      onWriteEntry: (entry) => {
+        const path = resolve(sep, entry.path);
+        entry.path = nameOf(path);
+        if (entry.linkpath !== undefined && isAbsolute(entry.linkpath))
+          entry.linkpath = relative(dirname(path), entry.linkpath);
+      },
+    },
+    [...places, manifest],
+  );
 }
 
 /** Every file is in the archive itself, also one that has several names. */
@@ -123,8 +190,15 @@ async function settle(temporary: string, file: string): Promise<void> {
   } finally {
     await handle.close();
   }
-  await refuseExisting(file);
-  await rename(temporary, file);
+  try {
+    // Unlike a renaming, this replaces nothing.
+    await link(temporary, file);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") throw alreadyThere(file);
+    // A file system without hard links.
+    await refuseExisting(file);
+    await rename(temporary, file);
+  }
   await syncDir(dirname(file));
 }
 
@@ -173,9 +247,11 @@ function stampOf(now: Date): string {
 }
 
 async function fileFor(output: string, name: string, assets: readonly { sourcePath: string }[]): Promise<string> {
+  if (output.trim() === "")
+    throw new OpenClawError("USAGE", { message: "--output names no file.", fix: "Name a file or a folder." });
   const wanted = resolve(output);
-  const isFolder = (await isThere(wanted)) && (await lstat(await realpath(wanted))).isDirectory();
-  const file = isFolder || output.endsWith(sep) ? join(wanted, name) : wanted;
+  const isFile = /\.(?:tar\.gz|tgz)$/.test(output) && !(await isFolder(wanted));
+  const file = isFile ? wanted : join(wanted, name);
   const real = join(await realpath(dirname(file)).catch(() => dirname(file)), basename(file));
   const source = assets.find(({ sourcePath }) => isInside(real, sourcePath));
   if (source)
@@ -183,17 +259,25 @@ async function fileFor(output: string, name: string, assets: readonly { sourcePa
       message: `${file} lies in ${source.sourcePath}, which is backed up itself.`,
       fix: "Name a file or folder outside: openclaw backup create --output <path>",
     });
+  await mkdir(dirname(file), { recursive: true }).catch((error: unknown) => {
+    throw diskError(error, file);
+  });
   await refuseExisting(file);
   return file;
 }
 
+const isFolder = async (path: string): Promise<boolean> =>
+  (await isThere(path)) && (await stat(path).catch(() => undefined))?.isDirectory() === true;
+
 async function refuseExisting(file: string): Promise<void> {
-  if (await isThere(file))
-    throw new OpenClawError("BACKUP_REFUSED", {
-      message: `${file} is there already, and is not written over.`,
-      fix: "Name another file with --output.",
-    });
+  if (await isThere(file)) throw alreadyThere(file);
 }
+
+const alreadyThere = (file: string): OpenClawError =>
+  new OpenClawError("BACKUP_REFUSED", {
+    message: `${file} is there already, and is not written over.`,
+    fix: "Name another file with --output.",
+  });
 
 /** The place of a file in an archive. */
 const archivePath = (root: string, path: string): string =>
@@ -206,34 +290,33 @@ interface Found {
   bytes: number;
 }
 
-async function walk(
-  roots: readonly string[],
-  rules: { stateDir: string; workspaces: readonly string[] },
-): Promise<Found> {
+interface WalkRules {
+  readonly stateDir: string;
+  readonly workspaces: { readonly all: readonly string[]; readonly isWanted: boolean };
+}
+
+async function walk(roots: readonly string[], rules: WalkRules): Promise<Found> {
   const found: Found = { files: [], skipped: [], volatile: 0, bytes: 0 };
   for (const root of roots) await visit(root, root, rules, found);
   return found;
 }
 
-async function visit(
-  path: string,
-  root: string,
-  rules: { stateDir: string; workspaces: readonly string[] },
-  found: Found,
-): Promise<void> {
+async function visit(path: string, root: string, rules: WalkRules, found: Found): Promise<void> {
+  const { stateDir, workspaces } = rules;
+  const skip = (reason: string) => void found.skipped.push({ sourcePath: path, reason });
   const stat = await lstat(path).catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });
-  if (!stat) return;
-  const inState = relative(rules.stateDir, path).split(sep).join("/");
-  if (root === rules.stateDir && VOLATILE.test(inState)) return void (found.volatile += 1);
-  if (path !== root && rules.workspaces.includes(path))
-    return void found.skipped.push({ sourcePath: path, reason: "workspace" });
+  if (!stat) return path.includes("\uFFFD") ? skip("its name is not UTF-8") : undefined;
+  const inState = relative(stateDir, path).split(sep).join("/");
+  const isWorkspace = workspaces.all.some((one) => isInside(path, one));
+  if (root === stateDir && !isWorkspace && VOLATILE.test(inState)) return void (found.volatile += 1);
+  if (path !== root && !workspaces.isWanted && workspaces.all.includes(path)) return skip("workspace");
   if (stat.isSymbolicLink()) {
-    const leads = resolve(dirname(path), await readlink(path));
-    if (isInside(leads, root)) found.files.push(path);
-    else found.skipped.push({ sourcePath: path, reason: `a link to ${leads}` });
+    const problem = await problemOfLink(path, root, rules);
+    if (problem === undefined) found.files.push(path);
+    else skip(problem);
   } else if (stat.isDirectory()) {
     found.files.push(path);
     for (const name of (await readdir(path)).toSorted()) await visit(join(path, name), root, rules, found);
@@ -241,6 +324,27 @@ async function visit(
     found.files.push(path);
     found.bytes += stat.size;
   } else found.volatile += 1;
+}
+
+/** Why a link is left out: it leads out of what is saved, or would lead elsewhere after it was restored. */
+async function problemOfLink(path: string, root: string, { stateDir }: WalkRules): Promise<string | undefined> {
+  const target = await readlink(path);
+  const leads = resolve(dirname(path), target);
+  const own = ["state", "credentials"].map((name) => join(stateDir, name));
+  if (!isInside(leads, root)) return `a link to ${leads}`;
+  if (own.some((one) => isInside(path, one)) || path === join(stateDir, "openclaw.json"))
+    return "a link in the place of the gateway's own files";
+  return (await passesLink(dirname(path), target)) ? `a link through other links, to ${target}` : undefined;
+}
+
+/** Whether a link goes through another one on its way, so that its dots mean other folders than they seem to. */
+async function passesLink(from: string, target: string): Promise<boolean> {
+  let at = isAbsolute(target) ? sep : from;
+  for (const part of target.split(sep).slice(0, -1)) {
+    at = join(at, part);
+    if ((await lstat(at).catch(() => undefined))?.isSymbolicLink() === true) return true;
+  }
+  return false;
 }
 
 /** The files as they are archived: each database as a copy of one moment, a file that is gone meanwhile left out. */
@@ -254,17 +358,29 @@ async function snapshots(files: readonly string[], staging: string) {
       continue;
     }
     const copy = join(staging, `${originals.size}.sqlite`);
+    const isCopied = await copyDatabase(path, copy);
+    if (isCopied) originals.set(copy, path);
+    places.push(isCopied ? copy : path);
+  }
+  return { places, originals };
+}
+
+/** False for a file that only begins like a database, which is then saved as it is. */
+async function copyDatabase(path: string, copy: string): Promise<boolean> {
+  try {
     const db = new DatabaseSync(path, { readOnly: true });
     try {
+      await rm(copy, { force: true });
       await backup(db, copy);
-      await chmod(copy, 0o600);
     } finally {
       db.close();
     }
-    originals.set(copy, path);
-    places.push(copy);
+    await chmod(copy, 0o600);
+    return true;
+  } catch (error) {
+    if (isDiskError(fullDiskOr(error, copy))) throw error;
+    return false;
   }
-  return { places, originals };
 }
 
 async function isDatabase(path: string): Promise<boolean> {

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
-import { basename, dirname, join, posix, resolve } from "node:path";
-import { extract } from "tar";
+import { chmod, lstat, mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { extract, type ReadEntry } from "tar";
 import { changeInstance } from "../../store/lock/instance.ts";
 import { diskError, syncDir } from "../../store/disk.ts";
 import { endWaiting, type EndedHere } from "../../store/journal/restored.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import { unlessMissing } from "../../utils/missing.ts";
+import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
-import { type BackupManifest, verifyBackup } from "./archive.ts";
+import { type BackupManifest, cleanPath, MOST_RATIO, verifyBackup } from "./archive.ts";
 
 export interface Restored {
   readonly target: string;
@@ -33,7 +33,8 @@ export async function restoreBackup(file: string, wanted: string, now: number): 
   await refuseUsed(target);
   const { manifest } = await verifyBackup(file);
   await mkdir(dirname(target), { recursive: true });
-  const staging = await mkdtemp(join(dirname(target), `.${basename(target)}-restoring-`));
+  await removeLeft(dirname(target), `.${basename(target)}-restoring-`);
+  const staging = await mkdtemp(join(dirname(target), `.${basename(target)}-restoring-${process.pid}-`));
   try {
     const outside = await unpack(file, manifest, staging);
     const journal = join(staging, "state", "journal.sqlite");
@@ -41,8 +42,7 @@ export async function restoreBackup(file: string, wanted: string, now: number): 
     const setAside = await setLoginsAside(staging, now);
     await changeInstance(staging, { id: crypto.randomUUID(), isAdopted: false, origin: "backup" });
     await chmod(staging, 0o700);
-    await rm(target, { recursive: true, force: true });
-    await rename(staging, target);
+    await takePlace(staging, target);
     await syncDir(dirname(target));
     return {
       target,
@@ -52,18 +52,48 @@ export async function restoreBackup(file: string, wanted: string, now: number): 
       setAside,
     };
   } catch (error) {
-    await rm(staging, { recursive: true, force: true });
+    await rm(staging, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(() => undefined);
     throw error instanceof OpenClawError ? error : diskError(error, target);
   }
 }
 
 async function refuseUsed(target: string): Promise<void> {
-  const names = await unlessMissing(readdir(target));
-  if (names === undefined || names.length === 0) return;
-  throw new OpenClawError("BACKUP_REFUSED", {
+  const stat = await unlessMissing(lstat(target));
+  if (stat === undefined || (stat.isDirectory() && (await readdir(target)).length === 0)) return;
+  throw used(target);
+}
+
+const used = (target: string, cause?: unknown): OpenClawError =>
+  new OpenClawError("BACKUP_REFUSED", {
     message: `${target} is not empty: a backup is restored into a directory of its own.`,
     fix: "Name a new one: openclaw backup restore <file> --target <dir>",
+    cause,
   });
+
+/** Something may have come into the target meanwhile, which stays. */
+async function takePlace(staging: string, target: string): Promise<void> {
+  try {
+    await unlessMissing(rmdir(target));
+    await rename(staging, target);
+  } catch (error) {
+    throw ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errorCode(error) ?? "") ? used(target, error) : error;
+  }
+}
+
+/** Removes what killed processes left, which are named in it. */
+export async function removeLeft(dir: string, prefix: string): Promise<void> {
+  for (const name of (await unlessMissing(readdir(dir))) ?? []) {
+    const pid = name.startsWith(prefix) ? /^(\d+)-/.exec(name.slice(prefix.length))?.[1] : undefined;
+    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dir, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) !== "ESRCH";
+  }
 }
 
 /** The state directory's part lies in the target itself, every other one in a folder of it. */
@@ -75,10 +105,12 @@ async function unpack(file: string, manifest: BackupManifest, into: string) {
     const path = isConfig ? "openclaw.json" : join(OUTSIDE, String(at), basename(sourcePath));
     const cwd = isState ? into : join(into, dirname(path));
     await mkdir(cwd, { recursive: true, mode: 0o700 });
-    const base = posix.normalize(archivePath);
+    const base = cleanPath(archivePath);
     const strip = base.split("/").length - (isState ? 0 : 1);
     const isPart = (entry: string) => entry.replace(/\/$/, "") === base || entry.startsWith(`${base}/`);
-    await extract({ file, cwd, strip, strict: true, preserveOwner: false, filter: isPart });
+    const onReadEntry = (entry: ReadEntry) => void (entry.mode = (entry.mode ?? 0o600) & 0o777);
+    const how = { strict: true, preserveOwner: false, maxDecompressionRatio: MOST_RATIO } as const;
+    await extract({ file, cwd, strip, filter: isPart, onReadEntry, ...how });
     if (isConfig && basename(sourcePath) !== "openclaw.json")
       await rename(join(cwd, basename(sourcePath)), join(into, path));
     if (!isState && !isInside(sourcePath, manifest.paths.stateDir)) outside.push({ sourcePath, path });

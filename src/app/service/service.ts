@@ -40,6 +40,11 @@ export function servicePlan(
   choices: ServiceChoices = {},
 ): ServicePlan {
   const { stateDir, configPath } = paths;
+  if (/\p{Cc}/u.test(stateDir + configPath + home))
+    throw new OpenClawError("SERVICE_UNSUPPORTED", {
+      message: "The path of the state directory has a line break or another control character.",
+      fix: "Move the directory to a path without one.",
+    });
   const profile = profileOf(stateDir, home);
   const port = choices.port === undefined ? [] : ["--port", String(choices.port)];
   const node = choices.runtimePath ?? realpathSync(process.execPath);

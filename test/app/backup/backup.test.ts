@@ -1,11 +1,11 @@
 import {
-  createWriteStream,
   existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -14,9 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { pipeline } from "node:stream/promises";
-import { createGzip } from "node:zlib";
-import { Header, Pack, ReadEntry } from "tar";
+import { gzipSync } from "node:zlib";
+import { Header } from "tar";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { verifyBackup } from "../../../src/app/backup/archive.ts";
 import { type BackupOptions, planBackup, writeBackup } from "../../../src/app/backup/create.ts";
@@ -132,7 +131,76 @@ describe("a backup", () => {
   });
 });
 
+describe("odd places", () => {
+  it("a state directory and a config that are reached through links are saved as they are", async () => {
+    const link = join(dir, "link");
+    symlinkSync(state, link);
+    put(join(dir, "etc", "real.json"), "the config");
+    rmSync(join(state, "openclaw.json"));
+    symlinkSync(join(dir, "etc", "real.json"), join(state, "openclaw.json"));
+    const given = { paths: { stateDir: link, configPath: join(link, "openclaw.json") }, includes: [], workspaces: [] };
+    const target = join(dir, "restored");
+    await restoreBackup(await written({}, given), target, 1);
+    expect(readFileSync(join(target, "openclaw.json"), "utf8")).toBe("the config");
+    expect(readFileSync(join(target, "workspace", "MEMORY.md"), "utf8")).toBe("notes");
+  });
+
+  it("links inside are kept however they are written, and those through other links are named", async () => {
+    const workspace = join(state, "workspace");
+    mkdirSync(join(workspace, "deep", "er"), { recursive: true });
+    symlinkSync(join(workspace, "MEMORY.md"), join(workspace, "deep", "absolute"));
+    symlinkSync("deep/er", join(workspace, "folder"));
+    symlinkSync("folder/../../MEMORY.md", join(workspace, "through"));
+    const plan = await planBackup(sources(), options());
+    expect(plan.manifest.skipped.map(({ sourcePath }) => sourcePath)).toEqual([join(workspace, "through")]);
+    const target = join(dir, "restored");
+    await restoreBackup(await written(), target, 1);
+    expect(readlinkSync(join(target, "workspace", "deep", "absolute"))).toBe("../MEMORY.md");
+    expect(readFileSync(join(target, "workspace", "deep", "absolute"), "utf8")).toBe("notes");
+  });
+
+  it("files of a workspace are all saved, and so is one that only begins like a database, or has nothing but zeros", async () => {
+    const names = ["Cargo.lock", "logs/a.txt", "tmp/b", "my-journal/c", "d.tmp", "e.pid"];
+    for (const name of names) put(join(state, "workspace", name), name);
+    put(join(state, "media", "trick"), "SQLite format 3\0 and nothing else");
+    writeFileSync(join(state, "media", "zeros"), Buffer.alloc(20 * 1024 * 1024));
+    const file = await written();
+    expect(await verifyBackup(file)).toMatchObject({ databases: [] });
+    const target = join(dir, "restored");
+    await restoreBackup(file, target, 1);
+    for (const name of names) expect(readFileSync(join(target, "workspace", name), "utf8")).toBe(name);
+  });
+
+  it("the unfinished file is where nobody else writes, and of two backups to one file one is told", async () => {
+    put(join(dir, "victim"), "untouched");
+    symlinkSync(join(dir, "victim"), join(dir, "b.tar.gz.unfinished"));
+    const both = await Promise.allSettled([written(), written()]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(await verifyBackup(join(dir, "b.tar.gz"))).toBeDefined();
+    expect(readFileSync(join(dir, "victim"), "utf8")).toBe("untouched");
+    expect(readdirSync(dir).filter((name) => name.startsWith("."))).toEqual([]);
+  });
+
+  it("a name without the ending of an archive is a folder", async () => {
+    expect(await written({ output: join(dir, "backups", "daily") })).toMatch(
+      /backups\/daily\/.*-openclaw-backup\.tar\.gz$/,
+    );
+    await expect(written({ output: " " })).rejects.toMatchObject({ code: "USAGE" });
+  });
+});
+
 describe("a restore", () => {
+  it("keeps what comes into its target meanwhile, and is not a link's", async () => {
+    const file = await written();
+    const target = join(dir, "restored");
+    const both = await Promise.allSettled([restoreBackup(file, target, 1), restoreBackup(file, target, 1)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(readdirSync(dir).filter((name) => name.startsWith("."))).toEqual([]);
+    mkdirSync(join(dir, "elsewhere"));
+    symlinkSync(join(dir, "elsewhere"), join(dir, "to-elsewhere"));
+    await expect(restoreBackup(file, join(dir, "to-elsewhere"), 1)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+  });
+
   it("is never into a directory with something in it", async () => {
     const file = await written();
     await expect(restoreBackup(file, state, 1)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
@@ -168,6 +236,7 @@ interface Item {
   readonly text?: string;
   readonly type?: "File" | "Directory" | "SymbolicLink" | "Link" | "FIFO";
   readonly linkpath?: string;
+  readonly mode?: number;
 }
 const SOUND: readonly Item[] = [
   { path: `${BASE}/`, type: "Directory" },
@@ -177,31 +246,29 @@ const SOUND: readonly Item[] = [
 /** An archive as another program may write it. */
 async function archive(items: readonly Item[], manifests: readonly string[] = [manifest()]): Promise<string> {
   const file = join(dir, "hostile.tar.gz");
-  const pack = new Pack({ portable: true });
   const all: readonly Item[] = [...items, ...manifests.map((text) => ({ path: `${ROOT}/manifest.json`, text }))];
-  for (const { path, text = "", type = "File", linkpath } of all) {
+  const blocks = all.flatMap(({ path, text = "", type = "File", linkpath, mode = 0o600 }) => {
     const size = Buffer.byteLength(text);
-    const header = new Header({
-      path,
-      mode: 0o600,
-      size,
-      type,
-      mtime: NOW,
-      uid: 0,
-      gid: 0,
-      ...(linkpath !== undefined && { linkpath }),
-    });
-    header.encode();
-    const entry = new ReadEntry(header);
-    pack.add(entry);
-    entry.end(Buffer.from(text));
-  }
-  pack.end();
-  await pipeline(pack, createGzip(), createWriteStream(file));
+    const head = Buffer.alloc(BLOCK);
+    const link = linkpath === undefined ? {} : { linkpath };
+    new Header({ path, mode, size, type, mtime: NOW, uid: 0, gid: 0, ...link }).encode(head, 0);
+    const body = Buffer.alloc(Math.ceil(size / BLOCK) * BLOCK);
+    body.write(text);
+    return [head, body];
+  });
+  writeFileSync(file, gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])));
   return file;
 }
+const BLOCK = 512;
 
 describe("a backup that somebody else made", () => {
+  it("gives its files no more rights than they need, and may name its part with a slash at the end", async () => {
+    const assets = [{ kind: "state", sourcePath: "/state", archivePath: `${BASE}/` }];
+    const file = await archive([...SOUND, { path: `${BASE}/tool`, text: "x", mode: 0o6755 }], [manifest({ assets })]);
+    await restoreBackup(file, join(dir, "restored"), 1);
+    expect(statSync(join(dir, "restored", "tool")).mode & 0o7777).toBe(0o755);
+  });
+
   it("is taken when it is sound", async () => {
     expect(await verifyBackup(await archive(SOUND))).toMatchObject({ entries: 3, databases: [] });
   });
@@ -216,6 +283,26 @@ describe("a backup that somebody else made", () => {
       [...SOUND, { path: `${BASE}/l`, type: "SymbolicLink", linkpath: "../../../../../x" }],
     ],
     ["is a Link", [...SOUND, { path: `${BASE}/l`, type: "Link", linkpath: `${BASE}/openclaw.json` }]],
+    [
+      "leads to a/b/up/../gw",
+      [
+        ...SOUND,
+        { path: `${BASE}/a/b/up`, type: "SymbolicLink", linkpath: "../.." },
+        { path: `${BASE}/l`, type: "SymbolicLink", linkpath: "a/b/up/../gw" },
+      ],
+    ],
+    [
+      "lies behind a link",
+      [...SOUND, { path: `${BASE}/l`, type: "SymbolicLink", linkpath: "." }, { path: `${BASE}/l/file`, text: "x" }],
+    ],
+    ["state is a link", [...SOUND, { path: `${BASE}/state`, type: "SymbolicLink", linkpath: "elsewhere" }]],
+    ["credentials/x is a link", [...SOUND, { path: `${BASE}/credentials/x`, type: "SymbolicLink", linkpath: "../y" }]],
+    ["is there twice", [...SOUND, { path: `${BASE}/openclaw.json`, text: "{ }" }]],
+    [
+      "manifest.json cannot be read",
+      SOUND,
+      [manifest({ assets: Array.from({ length: 201 }, () => ({ kind: "x", sourcePath: "/x", archivePath: BASE })) })],
+    ],
     ["is a FIFO", [...SOUND, { path: `${BASE}/f`, type: "FIFO" }]],
     ["has 0 manifests", SOUND, []],
     ["has 2 manifests", SOUND, [manifest(), manifest()]],

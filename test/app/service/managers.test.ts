@@ -71,6 +71,8 @@ describe("a service", () => {
       NODE_OPTIONS: "",
     });
     expect(JSON.stringify(plan)).not.toContain("sk-1");
+    const broken = resolvePaths({ HOME, OPENCLAW_STATE_DIR: "/srv/a\nExecStartPre=/bin/evil" });
+    expect(() => servicePlan(broken, { env, home: HOME })).toThrow("control character");
   });
 });
 

@@ -24,6 +24,7 @@ function canRunManager(): boolean {
 
 const UNIT = "openclaw-gateway.service";
 const MS = 120_000;
+const TOKEN = "a-token-of-the-service-test";
 
 describe.skipIf(!canRunManager())("the gateway as a service of systemd", () => {
   let home: string;
@@ -84,11 +85,14 @@ describe.skipIf(!canRunManager())("the gateway as a service of systemd", () => {
         code: 1,
         out: expect.stringContaining("SERVICE_MISSING"),
       });
-      const { code, out } = await openclaw("gateway", "install");
+      const { code, out } = await openclaw("gateway", "install", "--token", TOKEN);
       expect(out).toContain(`Installed ${UNIT}`);
       expect(out).toContain("OPENAI_API_KEY: written into");
       expect([code, out.includes("sk-")]).toEqual([0, false]);
       expect(await health()).toBe(200);
+      const models = (token: string) =>
+        fetch(`http://127.0.0.1:${port}/v1/models`, { headers: { authorization: `Bearer ${token}` } });
+      expect([(await models(TOKEN)).status, (await models("another")).status]).toEqual([200, 401]);
       expect((await systemctl("show", UNIT, "-p", "StatusText", "--value")).out).toContain(`Port ${port}`);
       const variables = readFileSync(`/proc/${await mainPid()}/environ`, "utf8").split("\0");
       expect(variables).toContain(`OPENAI_API_KEY=sk-"odd'$key`);

@@ -13,6 +13,7 @@ import { unlessMissing } from "../../../../utils/missing.ts";
 import { isInside } from "../../../../utils/real-path.ts";
 import { readConfigSource } from "../../../config/source.ts";
 import { resolvePaths, type StatePaths } from "../../../config/paths.ts";
+import { gatewayTokenFile } from "../../../config/gateway-token.ts";
 import {
   SERVICE_MARK,
   type Ran,
@@ -24,7 +25,7 @@ import { managerFor, servicePlan, profileOf, type ServiceChoices } from "../../.
 import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
-import { readState, requireState } from "../../state.ts";
+import { readState, requireState, type State } from "../../state.ts";
 import { readGatewayState } from "./gateway-state.ts";
 import { gatewayStop } from "./gateway-stop.ts";
 
@@ -81,11 +82,15 @@ export interface InstallFlags extends ServiceChoices {
 
 /** `gateway install`: writes the service, starts it, and waits until the gateway answers. */
 export async function serviceInstall(io: Io, flags: InstallFlags): Promise<number> {
-  const { paths } = await requireState(io);
+  const state = await requireState(io);
+  const { paths } = state;
   const { manager, scene } = serviceHere(io);
   const plan = servicePlan(paths, scene, flags);
   await refuseForeign(manager, flags.force === true);
-  const kept = await keepSecrets(plan.secretsFile, await secretsFor(io, paths, flags.token));
+  if (flags.token !== undefined) await keepToken(flags.token, state);
+  const secrets = await secretsFor(io, paths);
+  const kept = await keepSecrets(plan.secretsFile, secrets);
+  const long = [...secrets.keys()].filter((name) => !kept.includes(name));
   for (const { path, mode, text } of manager.files(plan)) {
     await (isInside(path, paths.stateDir) ? makePrivateDir(dirname(path)) : mkdir(dirname(path), { recursive: true }));
     await writeAtomic(path, text);
@@ -96,6 +101,11 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
     ...(kept.length > 0
       ? [
           `${kept.join(", ")}: written into ${plan.secretsFile}, because a service does not have the variables of this terminal.`,
+        ]
+      : []),
+    ...(long.length > 0
+      ? [
+          `${long.join(", ")}: not written, because a value has several lines. Put it into a file, and name that in the config.`,
         ]
       : []),
     ...enabled,
@@ -277,18 +287,34 @@ async function untilIdle(io: Io, mostMs: number): Promise<void> {
 }
 
 /** Variables of this terminal that the gateway reads as secrets: those that the config names, and keys of providers. */
-async function secretsFor({ env }: Io, paths: StatePaths, token?: string): Promise<ReadonlyMap<string, string>> {
+async function secretsFor({ env }: Io, paths: StatePaths): Promise<ReadonlyMap<string, string>> {
   const source = await readConfigSource({ path: paths.configPath, env });
   const texts = [...source.files.values()].map(({ text }) => text).join("\n");
   const named = [...texts.matchAll(/\$\{?([A-Za-z_]\w*)/g)].map((match) => match[1] ?? "");
   const names = [...new Set([...named, ...KEY_VARIABLES])].filter((name) => !NOT_SECRET.has(name));
-  const given = names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
-  return new Map([...given, ...(token === undefined ? [] : [["OPENCLAW_GATEWAY_TOKEN", token] as const])]);
+  return new Map(names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : [])));
 }
 const NOT_SECRET = new Set(["HOME", "PATH", "USER", "NODE_OPTIONS"]);
 
-/** Writes variables into the service's file, mode 0600, beside those that it has. Returns the names that were written. */
-async function keepSecrets(file: string, secrets: ReadonlyMap<string, string>): Promise<readonly string[]> {
+/** Makes the token that clients must show the one that every start finds. Throws USAGE when the config names another one. */
+async function keepToken(token: string, { paths, config }: State): Promise<void> {
+  const named = config.gateway.auth.token;
+  if (named && named.reveal() !== token)
+    throw new OpenClawError("USAGE", {
+      message: "The config names another token in gateway.auth.token.",
+      fix: "Leave --token out, or take that one out: openclaw config unset gateway.auth.token",
+    });
+  if (named) return;
+  await makePrivateDir(paths.credentials);
+  await writeAtomic(gatewayTokenFile(paths), `${token}\n`);
+}
+
+/**
+ * Writes variables into the service's file, mode 0600, beside those that it has. Returns the names that were written: a value
+ * of several lines is not.
+ */
+async function keepSecrets(file: string, wanted: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  const secrets = new Map([...wanted].filter(([, value]) => !/[\r\n\0]/.test(value)));
   if (secrets.size === 0) return [];
   const before = (await unlessMissing(readFile(file, "utf8"))) ?? "";
   const others = before.split("\n").filter((line) => line !== "" && !secrets.has(line.split("=")[0] ?? ""));

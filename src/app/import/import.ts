@@ -63,6 +63,8 @@ export interface ImportReport {
   readonly era: ImportSource["era"];
   readonly dryRun: boolean;
   readonly warnings: readonly string[];
+  /** What could not be read at all. */
+  readonly unread: readonly string[];
   /** The config was imported, and nobody has said yet that the other gateway is gone. */
   readonly channelsOff: boolean;
   readonly kinds: readonly ImportedKind[];
@@ -260,8 +262,17 @@ function warningsOf({ running, dir, configProblem }: ImportSource): readonly str
 }
 
 const report = (
-  { dir, era }: ImportSource,
+  { dir, era, databases }: ImportSource,
   { paths, dryRun }: ImportOptions,
   warnings: readonly string[],
   kinds: readonly ImportedKind[],
-): ImportReport => ({ source: dir, target: paths.stateDir, era, dryRun, warnings, channelsOff: false, kinds });
+): ImportReport => ({
+  source: dir,
+  target: paths.stateDir,
+  era,
+  dryRun,
+  warnings,
+  unread: databases.problems,
+  channelsOff: false,
+  kinds,
+});

@@ -109,6 +109,7 @@ async function contextOf(
 
 interface Report {
   readonly era: string;
+  readonly unread: readonly string[];
   readonly kinds: readonly {
     readonly kind: string;
     readonly items: readonly {
@@ -506,15 +507,13 @@ test("the conversations of Clawdbot, whose keys name no agent, are those of the 
   expect((await contextOf(target, "whatsapp:default:group:120@g.us")).texts).toEqual(["no header"]);
 });
 
-test("a database that cannot be read is left, and everything else is taken", async () => {
-  const { env } = homeWith({ ...FILES, "agents/work/agent/openclaw-agent.sqlite": "no database at all ".repeat(100) });
-  const { code, items, left } = await imported(env);
-  expect(code).toBe(0);
+test("a database that cannot be read is named, and everything else is taken", async () => {
+  const damaged = "agents/work/agent/openclaw-agent.sqlite";
+  const { source, env } = homeWith({ ...FILES, [damaged]: "no database at all ".repeat(100) });
+  const { code, items, report } = await imported(env);
+  expect(code).toBe(1);
   expect(items.map(({ id }) => id)).toContain("work/s-work");
-  expect(left).toContainEqual({
-    name: "database of work",
-    why: expect.stringMatching(/^it cannot be read: .*not a database/),
-  });
+  expect(report.unread).toEqual([`${join(source, damaged)} cannot be read: file is not a database`]);
 });
 
 test("an export of what was imported is imported under the same keys", async () => {

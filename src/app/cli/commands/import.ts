@@ -29,7 +29,9 @@ export async function importCommand(io: Io, from: string | undefined, flags: Imp
   }).finally(() => progress.stop());
   if (flags.json === true) writeJson(io, imported);
   else print(io, imported);
-  return imported.kinds.some(({ items }) => items.some(({ state }) => state === "failed")) ? 1 : 0;
+  return imported.unread.length > 0 || imported.kinds.some(({ items }) => items.some(({ state }) => state === "failed"))
+    ? 1
+    : 0;
 }
 
 const ERAS: Readonly<Record<ImportReport["era"], string>> = {
@@ -40,9 +42,9 @@ const ERAS: Readonly<Record<ImportReport["era"], string>> = {
 };
 
 function print(io: Io, imported: ImportReport): void {
-  const { source, target, era, dryRun, warnings, channelsOff, kinds } = imported;
+  const { source, target, era, dryRun, warnings, unread, channelsOff, kinds } = imported;
   io.out(`${dryRun ? "Would import" : "Imported"} ${source} (${ERAS[era]}) into ${target}.\n`);
-  for (const warning of warnings) io.out(`Warning: ${warning}\n`);
+  for (const warning of [...warnings, ...unread]) io.out(`Warning: ${warning}\n`);
   for (const kind of kinds) printKind(io, kind);
   if (dryRun) io.out("\nNothing was written. Run the same without --dry-run.\n");
   else if (channelsOff)

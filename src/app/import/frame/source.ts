@@ -7,6 +7,7 @@ import { processStart } from "../../../store/lock/process-start.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { expandHome, type Env } from "../../../utils/env.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 import { withPresentForms } from "../../config/old-forms.ts";
 import { isRecord, valueAt } from "../../config/schema/problem.ts";
@@ -119,8 +120,7 @@ interface Facts {
 
 async function eraOf({ agents, shared, config, dir }: Facts, databases: SourceDatabases): Promise<Era> {
   for (const { database } of agents) {
-    // Whoever needs what is in it says why it cannot be read.
-    const db = database === undefined ? undefined : await databases.open(database).catch(() => undefined);
+    const db = database === undefined ? undefined : await databases.open(database);
     if (db?.has("session_nodes") === true) return "sqlite";
   }
   if (shared !== undefined || agents.some(({ database }) => database !== undefined)) return "mixed";
@@ -268,19 +268,31 @@ const TRIES = 5;
 export class SourceDatabases {
   readonly #dir: string;
   readonly #open = new Map<string, Promise<SourceDatabase>>();
+  /** Sentences about databases that could not be read. */
+  readonly problems: string[] = [];
 
   /** `dir`: a directory for the copies, which is made when the first is needed. */
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** The same copy for each call. Rejects when it is no database, or changes all the time. */
+  /** The same copy for each call. Rejects when it changes all the time. */
   open(path: string): Promise<SourceDatabase> {
     const known = this.#open.get(path);
     if (known) return known;
     const opening = this.#copied(path, join(this.#dir, `${this.#open.size}.sqlite`));
     this.#open.set(path, opening);
     return opening;
+  }
+
+  /** A damaged database is read as one without tables, so that everything else is taken. */
+  #readable(path: string, copy: string): SourceDatabase {
+    try {
+      return new SourceDatabase(copy);
+    } catch (error) {
+      this.problems.push(`${path} cannot be read: ${errorText(error)}`);
+      return new SourceDatabase(":memory:");
+    }
   }
 
   /** Closes and removes the copies. */
@@ -296,7 +308,7 @@ export class SourceDatabases {
       await copyFile(path, to);
       await rm(`${to}-wal`, { force: true });
       await unlessMissing(copyFile(`${path}-wal`, `${to}-wal`));
-      if ((await stampsOf(path)) === before) return new SourceDatabase(to);
+      if ((await stampsOf(path)) === before) return this.#readable(path, to);
     }
     throw new OpenClawError("NOT_FOUND", {
       message: `${path} changes while it is copied.`,

@@ -93,7 +93,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "src/reply": ["format", "markdown"],
   "src/server": ["server.ts", "openai", "methods", "http.ts", "webhooks", "events", "transport", "devices"],
-  "src/sessions": ["shown", "sessions.ts", "search", "rows", "transcript"],
+  "src/sessions": ["shown", "sessions.ts", "maintenance", "search", "rows", "transcript"],
   "src/store": ["lock", "journal", "cron", "database"],
   "src/tools": [
     "tools.ts",

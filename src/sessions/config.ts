@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { about } from "../utils/config.ts";
+import { maintenanceConfig } from "./maintenance/config.ts";
 
 const resetRule = z.strictObject({
   mode: z
@@ -129,6 +130,9 @@ export const sessionConfig = z.strictObject({
     })
     .prefault({})
     .meta(about("Between agents", "Exchanges of the tool `sessions_send`.")),
+  maintenance: maintenanceConfig
+    .prefault({})
+    .meta(about("Upkeep", "When sessions are put into the archive, and when old transcripts are removed.")),
   sendPolicy: sendPolicyConfig
     .optional()
     .meta(

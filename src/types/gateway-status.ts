@@ -125,6 +125,19 @@ export const statusAnswer = z.looseObject({
   journal: journal.optional(),
   stuck: z.array(z.looseObject({ session: keyField(), doing: z.string(), forMs: z.number() })).optional(),
   sandboxes: z.array(z.looseObject({ agent: z.string(), mode: z.string(), works: z.boolean().optional() })).optional(),
+  /** The latest upkeep of the sessions. */
+  upkeep: z
+    .looseObject({
+      mode: z.string(),
+      at: z.number(),
+      /** Nothing was changed. */
+      dryRun: z.boolean(),
+      /** What was due, in words; unset for nothing. */
+      due: text,
+      bytes: z.number(),
+      overBudget: z.boolean(),
+    })
+    .optional(),
   failing: z.looseObject({ runs: z.number(), kind: z.string() }).optional(),
   strangers: z.looseObject({ waiting: z.number(), turnedAway: z.number() }).optional(),
   lastDay: z

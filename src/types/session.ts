@@ -51,8 +51,10 @@ interface ExecEntry {
 
 /** How people sort the sessions in a list. */
 interface SortedEntry {
-  /** When a person archived it; a later message brings it back. */
+  /** When it was put into the archive; a later message brings it back. */
   archivedAt?: number;
+  /** Who put it there: `manual`, `age-retention`, `active-session-cap`; another program may have written another value. */
+  archiveReason?: string;
   pinnedAt?: number;
   /** When a person marked it as unread. */
   markedUnreadAt?: number;
@@ -656,6 +658,7 @@ export const shownEntry = rowFields.extend({
   authProfileOverride: text,
   authProfileOverrideSource: text,
   archivedAt: count,
+  archiveReason: text,
   spawnDepth: count,
   spawnedByPlugin: text,
   spawnedCount: count,

@@ -268,6 +268,7 @@ const OF_ONE_AGENT: readonly OldForm[] = [
   moved(["routing", "queue"], ["messages", "queue"]),
   moved(["routing", "bindings"], ["bindings"]),
   moved(["routing", "allowFrom"], ["channels", "whatsapp", "allowFrom"]),
+  moved(["session", "maintenance", "pruneDays"], ["session", "maintenance", "pruneAfter"], (days) => `${String(days)}d`),
   mentionOfAll,
   moved(["routing", "groupChat"], ["messages", "groupChat"]),
   emptied(["messages", "groupChat"]),

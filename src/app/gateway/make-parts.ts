@@ -8,6 +8,7 @@ import { createHeartbeats } from "./methods/heartbeats.ts";
 import type { Parts, StartOptions, OpenCron } from "./parts/parts.ts";
 import { isFields } from "../../utils/fields.ts";
 import { hookDesk } from "./hooks/open-hooks.ts";
+import { maintenanceOf } from "./lifecycle/cleanup.ts";
 import { turnIn } from "../../automation/talk/answers.ts";
 import { CronDesk } from "../../automation/cron/desk.ts";
 import { CronJobs } from "../../automation/cron/jobs.ts";
@@ -38,7 +39,8 @@ export async function makeParts(
   following?: StartOptions["followingErrors"],
 ): Promise<Parts> {
   const { live, log, core } = opened;
-  const rest = { ...opened, version: packageVersion(), startedAt: Date.now(), model: {}, tasks: tasksOf(opened) };
+  const kept = { tasks: tasksOf(opened), maintenance: maintenanceOf(opened) };
+  const rest = { ...opened, version: packageVersion(), startedAt: Date.now(), model: {}, ...kept };
   const heartbeats = createHeartbeats(rest);
   const cron = await openCron({ ...rest, heartbeats });
   core.desks.open({ tasks: rest.tasks, loops: cron.loops });

@@ -10,6 +10,7 @@ import { sandboxStates } from "../compose/sandbox/sandboxing.ts";
 import { failingNow, LOOKED_AT } from "../runs/failing.ts";
 import { defaultModel } from "./parts/model-text.ts";
 import type { PluginRecord } from "../../plugins/host/record.ts";
+import { freedBytesOf, maintenanceText } from "../../sessions/maintenance/report.ts";
 import type { PluginCost } from "../../plugins/api/watch.ts";
 
 /** Reports of this gateway about itself, for the server. */
@@ -107,9 +108,19 @@ async function statusOf(parts: Parts) {
     journal,
     lastDay: { ...day, plugins },
     ...(failing && { failing }),
+    ...upkeepOf(parts),
     waiting: core.dispatch.lanes.waiting,
     stuck: core.dispatch.lanes.still(),
   };
+}
+
+/** The latest upkeep of the sessions; nothing before the first one. */
+function upkeepOf({ maintenance: { last } }: Pick<Parts, "maintenance">) {
+  if (!last) return {};
+  const { mode, dryRun, diskBudget } = last.report;
+  const due = maintenanceText(last.report);
+  const about = { mode, at: last.at, dryRun, bytes: freedBytesOf(last.report) };
+  return { upkeep: { ...about, overBudget: diskBudget?.overBudget === true, ...(due !== undefined && { due }) } };
 }
 
 /**

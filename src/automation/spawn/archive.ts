@@ -1,6 +1,6 @@
 import type { SessionKey } from "../../types/ids.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { ANNOUNCE_KIND } from "../announce/announce-message.ts";
+import { sessionsOfMessages } from "../sessions-in-use.ts";
 import type { SpawnPorts } from "./ports.ts";
 
 /** Milliseconds between two looks for conversations that are due for the archive. */
@@ -55,23 +55,11 @@ export class SubagentArchive {
     const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
     if (due.length === 0) return;
     try {
-      const busy = await this.#busy();
+      const busy = sessionsOfMessages(await this.#ports.inbox.open());
       for (const key of due) if (!busy.has(key) && !this.#isClosed) await this.#archive(key);
     } catch (error) {
       this.#ports.log.warn("conversations of subagents not archived", { error: errorText(error) });
     }
-  }
-
-  /** The subagents with messages that have not ended, and the ones whose end is not announced yet. */
-  async #busy(): Promise<ReadonlySet<string>> {
-    const rows = await this.#ports.inbox.open();
-    return new Set(
-      rows.flatMap(({ message: { options = {} } }) => [
-        ...(options.sessionKey === undefined ? [] : [options.sessionKey]),
-        ...(options.subagent?.parent === undefined ? [] : [options.subagent.parent]),
-        ...(options.kind === ANNOUNCE_KIND && options.announce ? [options.announce.child] : []),
-      ]),
-    );
   }
 
   async #archive(key: SessionKey): Promise<void> {

@@ -153,7 +153,7 @@ function marksOf({ archived, pinned, unread }: PatchParams, { clock }: Ports): S
   const now = clock.now();
   const mark = (isSet: boolean) => (isSet ? now : undefined);
   return {
-    ...(archived !== undefined && { archivedAt: mark(archived) }),
+    ...(archived !== undefined && { archivedAt: mark(archived), archiveReason: archived ? "manual" : undefined }),
     ...(pinned !== undefined && { pinnedAt: mark(pinned) }),
     ...(unread !== undefined && { markedUnreadAt: mark(unread) }),
   };

@@ -1,4 +1,5 @@
 import { agentOf, isMainKey, isSubagentKey, parseKey } from "../../sessions/keys.ts";
+import { isArchived } from "../../sessions/rows/row.ts";
 import { noticeIn } from "../../sessions/shown/notice.ts";
 import { shownText } from "../../sessions/shown/shown-text.ts";
 import type { SessionKey } from "../../types/ids.ts";
@@ -51,10 +52,6 @@ export function showUnused(key: SessionKey, { catalog }: Ports) {
     activeRunIds: [],
   };
 }
-
-/** A message after a session was archived brings the session back. */
-export const isArchived = ({ archivedAt, updatedAt }: Readonly<SessionEntry>): boolean =>
-  archivedAt !== undefined && archivedAt >= updatedAt;
 
 function placeOf(key: SessionKey, chatType: string, { defaultAgent }: Ports["catalog"]) {
   return {

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { agentOf, isMainKey } from "../../sessions/keys.ts";
+import { isArchived } from "../../sessions/rows/row.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method, MethodError } from "../../types/method.ts";
@@ -9,7 +10,7 @@ import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 import { requireAgent } from "./patch.ts";
-import { isArchived, showSession, rowTexts } from "./session-row.ts";
+import { showSession, rowTexts } from "./session-row.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "chat" | "catalog" | "clock" | "keys">;
 type Parts = Pick<MethodParts, "hub" | "sessionsFile">;

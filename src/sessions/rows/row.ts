@@ -47,6 +47,10 @@ export function patchRow(row: SessionEntry, patch: SessionPatch): SessionEntry {
   return kept(Object.entries({ ...row, ...patch }).filter(([, value]) => value !== undefined));
 }
 
+/** A message after a session was archived brings the session back. */
+export const isArchived = ({ archivedAt, updatedAt }: Readonly<SessionEntry>): boolean =>
+  archivedAt !== undefined && archivedAt >= updatedAt;
+
 /** The row with the values that the patched fields had before. A field that was changed again since stays. */
 export function takenBack(row: SessionEntry, patch: SessionPatch, before: SessionEntry): SessionEntry {
   const [now, made, was]: [Fields, Fields, Fields] = [{ ...row }, { ...patch }, { ...before }];

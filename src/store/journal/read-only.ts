@@ -2,6 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { systemClock } from "../../types/clock.ts";
 import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
+import type { CronTable } from "../../types/cron/table.ts";
+import { createCronTable } from "../cron/cron-table.ts";
 import { Commits } from "../database/commits.ts";
 import { readVersion } from "../database/version.ts";
 import { createInbox } from "./inbox.ts";
@@ -36,6 +38,12 @@ export interface TaskSource {
   readonly tasks: TaskLook;
 }
 
+/** What still needs a session. */
+export interface NeedSource {
+  readonly inbox: Pick<Inbox, "open">;
+  readonly cron: Pick<CronTable, "all">;
+}
+
 /** Strangers, for reading. */
 export interface StrangerSource {
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway">;
@@ -47,7 +55,7 @@ export interface StrangerSource {
  */
 export async function openJournalToRead(
   path: string,
-): Promise<MessageSource & StrangerSource & SpendSource & TaskSource & { close(): Promise<void> }> {
+): Promise<MessageSource & StrangerSource & SpendSource & TaskSource & NeedSource & { close(): Promise<void> }> {
   const db = openCurrent(path);
   if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
   const commits = new Commits(db, path);
@@ -59,6 +67,7 @@ export async function openJournalToRead(
     texts: createTexts(commits, clock),
     messages: createMessageLook(commits),
     tasks: createTaskLook(commits),
+    cron: createCronTable(commits),
     pairing: createPairing(commits, clock),
     spend: createSpendLedger(commits, { bootId: "", clock }),
     async close() {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { resolvePaths } from "../../../src/app/config/paths.ts";
 import { openCore } from "../../../src/app/compose/core.ts";
-import { cleanUp } from "../../../src/app/gateway/lifecycle/cleanup.ts";
+import { cleanUp, maintenanceOf } from "../../../src/app/gateway/lifecycle/cleanup.ts";
 import { Live } from "../../../src/app/live.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { recordLog } from "../../kit/log.ts";
@@ -41,7 +41,7 @@ it("removes old logs and received files, and nothing else", async () => {
     gate: async () => ({ kind: "drop", why: "test" }),
     statusLines: () => [],
   });
-  await cleanUp({ live, core, log });
+  await cleanUp({ live, core, log, maintenance: maintenanceOf({ live, core, log }) });
   await core.close();
   expect((await readdir(join(dir, "logs"))).toSorted()).toEqual(["mine.txt", "openclaw-2026-01-30.log"]);
   expect(await readdir(join(dir, "media"))).toEqual(["new.png"]);
@@ -72,7 +72,7 @@ it("removes the oldest files beyond the size, but none of the last day", async (
     gate: async () => ({ kind: "drop", why: "test" }),
     statusLines: () => [],
   });
-  await cleanUp({ live, core, log });
+  await cleanUp({ live, core, log, maintenance: maintenanceOf({ live, core, log }) });
   await core.close();
   expect((await readdir(join(dir, "media"))).toSorted()).toEqual(["d.png", "e.png"]);
 });
@@ -89,11 +89,8 @@ it("continues with the other folders when one cannot be read", async () => {
     gate: async () => ({ kind: "drop", why: "test" }),
     statusLines: () => [],
   });
-  await cleanUp({
-    live,
-    core,
-    log: { ...openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" }), ...log },
-  });
+  const told = { ...openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" }), ...log };
+  await cleanUp({ live, core, log: told, maintenance: maintenanceOf({ live, core, log: told }) });
   await core.close();
   expect(await readdir(join(dir, "media"))).toEqual([]);
   expect(log.lines).toContainEqual(expect.stringContaining("warn upkeep failed: ENOTDIR"));

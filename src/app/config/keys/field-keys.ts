@@ -130,7 +130,7 @@ session{scope dmScope identityLinks resetTriggers idleMinutes reset{mode atHour 
   resetByChannel{*{mode atHour idleMinutes}} store typingIntervalSeconds typingMode mainKey sendPolicy{default
   rules{*{action match}}} writeLock{acquireTimeoutMs staleMs maxHoldMs} agentToAgent{maxPingPongTurns}
   threadBindings{enabled idleHours maxAgeHours spawnSessions defaultSpawnContext} maintenance{mode pruneAfter
-  pruneDays maxEntries rotateBytes resetArchiveRetention maxDiskBytes highWaterBytes}}
+  maxEntries rotateBytes resetArchiveRetention maxDiskBytes highWaterBytes}}
 cron{enabled store maxConcurrentRuns retry{maxAttempts backoffMs retryOn} webhook webhookToken sessionRetention
   runLog{maxBytes keepLines} failureAlert{enabled after cooldownMs includeSkipped mode accountId}
   failureDestination{channel to accountId mode}}

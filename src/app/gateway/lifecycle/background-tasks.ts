@@ -145,7 +145,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const FIRST_MS = 60_000;
 
 /** Removes data whose retention time has passed, once a day. */
-async function keepUp(parts: Pick<Parts, "live" | "core" | "log">, signal: AbortSignal): Promise<void> {
+async function keepUp(parts: Pick<Parts, "live" | "core" | "log" | "maintenance">, signal: AbortSignal): Promise<void> {
   for (let ms = FIRST_MS; !signal.aborted; ms = DAY_MS) {
     await wait(ms, signal);
     if (!signal.aborted) await cleanUp(parts);

@@ -17,6 +17,7 @@ import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts/parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
+import { sessionMaintenanceMethods } from "../lifecycle/cleanup.ts";
 import { sessionSearchMethods } from "./session-search-methods.ts";
 import { skillMethods } from "./skill-methods.ts";
 import { speechMethods } from "./speech-methods.ts";
@@ -49,6 +50,7 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...policyMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
+  ...sessionMaintenanceMethods(parts),
   ...sessionSearchMethods(parts),
   ...skillMethods(parts),
   ...speechMethods(parts),

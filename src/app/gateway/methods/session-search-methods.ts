@@ -3,7 +3,7 @@ import { searchSessions } from "../../../automation/talk/search.ts";
 import { agentOf } from "../../../sessions/keys.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import type { AgentId } from "../../../types/ids.ts";
-import { isArchived } from "../../../server/methods/session-row.ts";
+import { isArchived } from "../../../sessions/rows/row.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import type { SessionRow } from "../../../types/session.ts";
 import { sessionHits } from "../../../types/subagent/search.ts";

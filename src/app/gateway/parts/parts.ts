@@ -1,4 +1,5 @@
 import type { Heartbeats } from "../../../automation/heartbeat.ts";
+import type { SessionMaintenance } from "../../../sessions/maintenance/maintenance.ts";
 import type { GatewayEvent } from "../../../types/method.ts";
 import type { TaskDesk } from "../../../types/subagent/task.ts";
 import type { ModelInfo } from "../../../types/run/model.ts";
@@ -54,6 +55,7 @@ export interface Parts extends DetachedWork {
   readonly startedAt: number;
   /** Aborted when the gateway stops. */
   readonly stopping: AbortSignal;
+  readonly maintenance: SessionMaintenance;
   /** The model of a new conversation; unknown until the SDK is loaded, which waits for the server. */
   readonly model: { info?: ModelInfo };
 }

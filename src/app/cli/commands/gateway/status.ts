@@ -92,6 +92,7 @@ function gatewayRows({ url, pid, status: told, problem }: GatewayState): Rows {
     ["Sandbox", sandboxText(told)],
     ["Strangers", told.strangers && strangersText(told.strangers)],
     ["Last day", dayText(told)],
+    ["Upkeep", upkeepText(told)],
     ["Failing", told.failing && withoutTerminalControls(failingText(told.failing))],
     ["Of plugins", pluginsText(told)],
   ];
@@ -152,6 +153,13 @@ function messagesText({ journal }: GatewayStatus): string | undefined {
 
 /** Longer than a run may take by default. */
 const LATE_MS = 15 * 60_000;
+
+/** What the sessions need, if the gateway only says so. */
+function upkeepText({ upkeep }: GatewayStatus): string | undefined {
+  if (upkeep?.due === undefined) return undefined;
+  if (!upkeep.dryRun) return `${upkeep.due}, ${showDuration(Date.now() - upkeep.at)} ago`;
+  return `due: ${upkeep.due}; see openclaw sessions cleanup --dry-run`;
+}
 
 /** The sandbox of each agent: its mode, and whether it works on this machine. */
 function sandboxText({ sandboxes = [] }: GatewayStatus): string | undefined {

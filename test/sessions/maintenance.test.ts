@@ -282,7 +282,7 @@ describe("doctor", () => {
   });
   const doctor = async (rules: object = {}) => {
     await sessions.flush();
-    const [line] = await maintenanceCheck(sceneOf(rules)).run(new AbortController().signal);
+    const [line] = await maintenanceCheck(() => sceneOf(rules)).run(new AbortController().signal);
     return `${line?.status} ${line?.message}`;
   };
 

@@ -134,14 +134,7 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["chat", "Run: openclaw dashboard, or openclaw agent --message <text>"],
   ["docs", "The pages are in docs/ of the package: docs/README.md."],
   ["path", "Run: openclaw config file"],
-  [
-    "sessions cleanup",
-    "Nothing is removed by itself but what belongs to jobs and subagents. A conversation begins anew with /new.",
-  ],
-  ["sessions rotate", "Nothing grows that would have to be rotated: rows are in the journal."],
-  ["sessions import", "Conversations of another program are not read. Their files stay where they are."],
-  ["sessions delete", "The page deletes conversations: openclaw dashboard"],
-  ["sessions rename", "The page names conversations: openclaw dashboard"],
+  ["sessions rotate", "Rows are in the journal, so nothing is rotated. Old transcripts: openclaw sessions cleanup"],
   ["hooks uninstall", "Run: openclaw hooks disable, then remove the folder that openclaw hooks info names."],
 ]);
 

@@ -268,7 +268,11 @@ const OF_ONE_AGENT: readonly OldForm[] = [
   moved(["routing", "queue"], ["messages", "queue"]),
   moved(["routing", "bindings"], ["bindings"]),
   moved(["routing", "allowFrom"], ["channels", "whatsapp", "allowFrom"]),
-  moved(["session", "maintenance", "pruneDays"], ["session", "maintenance", "pruneAfter"], (days) => `${String(days)}d`),
+  moved(
+    ["session", "maintenance", "pruneDays"],
+    ["session", "maintenance", "pruneAfter"],
+    (days) => `${String(days)}d`,
+  ),
   mentionOfAll,
   moved(["routing", "groupChat"], ["messages", "groupChat"]),
   emptied(["messages", "groupChat"]),

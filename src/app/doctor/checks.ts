@@ -10,16 +10,13 @@ import type { Check, CheckResult } from "../../types/check.ts";
 import type { CheckContribution, CheckScene } from "../../types/contribution.ts";
 import { accountsIn } from "../accounts/channel-accounts.ts";
 import { loadConfig } from "../config/load.ts";
-import { cooldownsPath, journalPath, resolvePaths, type StatePaths } from "../config/paths.ts";
+import { cooldownsPath, journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
 import { foreignCheck } from "./machine-checks.ts";
 import { selectedEngineChecks } from "./engine-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins, type AskPlugins } from "../plugins/loaded-plugins.ts";
 import { pluginChecks, PLUGINS_MS } from "./plugins-check.ts";
-import { maintenanceCheck } from "../../sessions/maintenance/check.ts";
-import { DEFAULT_AGENT } from "../../types/ids.ts";
-import { maintenanceScene } from "../runs/maintenance-scene.ts";
 import { openJournalToRead } from "../../store/journal/read-only.ts";
 import { failingNow, failingText, LOOKED_AT } from "../runs/failing.ts";
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
@@ -59,7 +56,6 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths), sessions: paths.sessionsDir }),
     runsCheck(journalPath(paths)),
     ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),
-    ...(config ? maintenanceChecks(config, paths, home) : []),
     ...(config
       ? keyChecks({
           dir: paths.credentials,
@@ -113,16 +109,6 @@ const runsCheck = (path: string): Check => ({
     }
   },
 });
-
-/** What is due by `session.maintenance`; nothing when the agents' settings are wrong, which another check reports. */
-function maintenanceChecks(config: Config, paths: StatePaths, home: string): readonly Check[] {
-  try {
-    const [first] = resolveAgents(config, { home, stateDir: paths.stateDir });
-    return [maintenanceCheck(maintenanceScene({ config, paths, defaultAgent: first?.id ?? DEFAULT_AGENT }))];
-  } catch {
-    return [];
-  }
-}
 
 /** The directories of the agents; none when the agents' settings are wrong, which another check reports. */
 function ownDirsOf(config: Config, { stateDir }: { readonly stateDir: string }, home: string): readonly string[] {

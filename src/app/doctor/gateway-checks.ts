@@ -1,4 +1,9 @@
 import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { maintenanceCheck } from "../../sessions/maintenance/check.ts";
+import { DEFAULT_AGENT } from "../../types/ids.ts";
+import { resolveAgents } from "../config/settings.ts";
+import { maintenanceScene } from "../runs/maintenance-scene.ts";
 import { findPortOwner } from "../../server/port-owner.ts";
 import { readStateLock } from "../../store/lock/lock.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
@@ -139,3 +144,12 @@ const SAME_TOKEN: CheckResult = {
   message: "hooks.token is the gateway's own token, so every program that calls a webhook is an operator.",
   fix: "Set hooks.token to another random text, and give that one to the programs.",
 };
+
+/** What is due by `session.maintenance`. */
+export const upkeepCheck =
+  (env: Env) =>
+  (config: Config, paths: StatePaths): Check =>
+    maintenanceCheck(() => {
+      const [first] = resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });
+      return maintenanceScene({ config, paths, defaultAgent: first?.id ?? DEFAULT_AGENT });
+    });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { adoptTranscript } from "../../sessions/import.ts";
 import { agentOf, isMainKey } from "../../sessions/keys.ts";
 import { agentId, runId, sessionKey, type AgentId, type SessionKey } from "../../types/ids.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
@@ -21,8 +22,31 @@ type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "keys" | "catalog
 
 /** Methods with which clients begin, write to and find sessions by themselves. */
 export function sessionActMethods(ports: Ports, hub: Hub): readonly Method[] {
-  return [createMethod(ports, hub), ...writeMethods(ports), ...findMethods(ports)];
+  return [createMethod(ports, hub), importMethod(ports, hub), ...writeMethods(ports), ...findMethods(ports)];
 }
+
+/** The method by which `openclaw sessions import` hands a transcript over that it has copied into the folder of sessions. */
+const importMethod = ({ sessions, chat, clock }: Ports, hub: Hub): Method =>
+  defineMethod({
+    name: "sessions.import",
+    scope: "operator.admin",
+    mayWait: true,
+    params: z.looseObject({ key: keyParam(), sessionId: z.uuid(), replace: z.boolean().default(false) }),
+    result: z.looseObject({ ok: z.boolean(), key: keyField(), archived: z.boolean() }),
+    run: async ({ key, sessionId, replace }) => {
+      if (sessions.withId(sessionId)) throw new MethodError("INVALID_REQUEST", "this transcript has a session already");
+      if (replace) await chat.abort(key);
+      const adopted = await adoptTranscript(sessions, { key, sessionId, replace, now: clock.now() });
+      if (adopted.kind === "taken")
+        throw new MethodError(
+          "INVALID_REQUEST",
+          "the session has messages; begin a new one without --key, or put its messages aside with --replace",
+          { details: { code: "SESSION_TAKEN" } },
+        );
+      hub.announceSession(key, "reset", clock.now());
+      return { ok: true, key, archived: adopted.archived };
+    },
+  });
 
 /** Wishes of a client that would change what the session may do, and that this gateway does not have. */
 const NOT_SERVED = [

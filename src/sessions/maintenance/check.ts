@@ -22,11 +22,11 @@ export interface MaintenanceScene {
 const PATIENCE_MS = 30_000;
 
 /** The check of what `session.maintenance` asks for. It changes nothing. */
-export const maintenanceCheck = (scene: MaintenanceScene): Check => ({
+export const maintenanceCheck = (sceneNow: () => MaintenanceScene): Check => ({
   id: "sessions.maintenance",
   title: "Upkeep of sessions",
   timeoutMs: PATIENCE_MS,
-  run: async (signal) => [resultOf(await lookAtSessions(scene, {}, signal))],
+  run: async (signal) => [resultOf(await lookAtSessions(sceneNow(), {}, signal))],
 });
 
 /** What `SessionMaintenance` would do, for a process that does not own the state directory. Changes nothing. */

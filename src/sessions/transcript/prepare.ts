@@ -63,6 +63,15 @@ export async function readHeader(path: string): Promise<Header | undefined> {
   }
 }
 
+/** The header of an open file, and the byte after its line. */
+export async function readHeaderLine(
+  file: FileHandle,
+  size: number,
+): Promise<{ readonly header: Header | undefined; readonly bytes: number }> {
+  const line = await readFirstLine(file, size);
+  return { header: parseHeader(line), bytes: Buffer.byteLength(line) + 1 };
+}
+
 export const openOrMissing = (path: string, flags = "r+"): Promise<FileHandle | undefined> =>
   unlessMissing(open(path, flags));
 

@@ -144,7 +144,7 @@ test("commands of other gateways are answered with what does the same here", asy
   const names = new Set(all.map(nameOf));
   const others =
     "version,setup,configure,update,upgrade,backup,restore,reset,uninstall,service,daemon,restart,gateway install,gateway restart,security audit," +
-    "secrets,skills,tui,chat,devices,docs,path,sessions cleanup,sessions rotate,sessions import,sessions delete,pairing reject,hooks uninstall";
+    "secrets,skills,tui,chat,devices,docs,path,sessions rotate,pairing reject,hooks uninstall";
   for (const words of others.split(",")) {
     const { code, out, err } = await run(words.split(" "));
     expect([code, out], words).toEqual([2, ""]);

@@ -83,6 +83,24 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "test/app/cli/install-policy.test.ts",
     "that does not answer in time blocks",
     ["security.installPolicy.exec.timeoutMs", "security.installPolicy.exec.noOutputTimeoutMs"],
+    "test/sessions/maintenance.test.ts",
+    "only says what is due in the mode `warn`, and does it when it is asked to",
+    ["session.maintenance.mode", "session.maintenance.pruneAfter"],
+  ],
+  [
+    "test/sessions/maintenance.test.ts",
+    "treats the oldest above `maxEntries` as old ones, and counts those that must stay",
+    ["session.maintenance.maxEntries", "session.maintenance.preserveRecent"],
+  ],
+  [
+    "test/sessions/maintenance.test.ts",
+    "removes them after `resetArchiveRetention`, by the time in their names, and otherwise never",
+    ["session.maintenance.resetArchiveRetention"],
+  ],
+  [
+    "test/sessions/maintenance.test.ts",
+    "are removed first where the folder is too large, the oldest first, down to the size afterwards",
+    ["session.maintenance.maxDiskBytes", "session.maintenance.highWaterBytes"],
   ],
   [
     "test/app/gateway/gateway-config.test.ts",

@@ -113,7 +113,7 @@ const cleanupParams = z.looseObject({
 });
 
 /** The method that keeps the sessions within `session.maintenance` now. */
-export const sessionMaintenanceMethods = ({ live, core, events, maintenance }: Parts): readonly Method[] => [
+export const cleanupMethods = ({ live, core, events, maintenance }: Parts): readonly Method[] => [
   defineMethod({
     name: "sessions.cleanup",
     scope: "operator.admin",

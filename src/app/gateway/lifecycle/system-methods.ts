@@ -5,6 +5,7 @@ import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { SystemFacts } from "../../../server/options.ts";
 import { reloadConfig } from "./reload.ts";
+import { cleanupMethods } from "./cleanup.ts";
 import type { Parts } from "../parts/parts.ts";
 
 /** Parameters of methods that take none. */
@@ -51,6 +52,7 @@ const stabilityShape = z.looseObject({
 
 /** The protocol's methods about the machine, the process and its work. */
 export const systemMethods = (parts: Parts): readonly Method[] => [
+  ...cleanupMethods(parts),
   defineMethod({
     name: "gateway.restart.preflight",
     scope: "operator.read",

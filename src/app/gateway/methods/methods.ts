@@ -17,7 +17,6 @@ import { policyMethods } from "./policy-methods.ts";
 import type { Parts } from "../parts/parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
-import { sessionMaintenanceMethods } from "../lifecycle/cleanup.ts";
 import { sessionSearchMethods } from "./session-search-methods.ts";
 import { skillMethods } from "./skill-methods.ts";
 import { speechMethods } from "./speech-methods.ts";
@@ -50,7 +49,6 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...policyMethods(parts),
   ...runMethods(parts),
   ...sendMethods(parts),
-  ...sessionMaintenanceMethods(parts),
   ...sessionSearchMethods(parts),
   ...skillMethods(parts),
   ...speechMethods(parts),

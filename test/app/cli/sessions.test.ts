@@ -118,7 +118,7 @@ describe("sessions import", () => {
 
 describe("sessions delete, archive and rename", () => {
   it("change each session that is there, and name the others", async () => {
-    putSessions({ [KEY]: 1, "telegram:default:8002": 2, main: 3 });
+    putSessions({ [KEY]: 1, "telegram:default:8002": 2, "agent:main:main": 3 });
     expect(await json("delete", KEY, "a:b:c", "--dry-run")).toMatchObject({
       ok: false,
       operation: "delete",
@@ -129,7 +129,7 @@ describe("sessions delete, archive and rename", () => {
       ],
     });
     expect(await keysOf()).toHaveLength(3);
-    const { results } = await json("delete", KEY, "agent:main:%6Dain", "--yes");
+    const { results } = await json("delete", KEY, "main", "--yes");
     expect(results).toMatchObject([
       { key: KEY, ok: true, status: "deleted", archived: [expect.stringContaining(".jsonl.deleted.")] },
       { ok: false, status: "failed", error: expect.stringContaining("the main session") },

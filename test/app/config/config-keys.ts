@@ -83,6 +83,8 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "test/app/cli/install-policy.test.ts",
     "that does not answer in time blocks",
     ["security.installPolicy.exec.timeoutMs", "security.installPolicy.exec.noOutputTimeoutMs"],
+  ],
+  [
     "test/sessions/maintenance.test.ts",
     "only says what is due in the mode `warn`, and does it when it is asked to",
     ["session.maintenance.mode", "session.maintenance.pruneAfter"],

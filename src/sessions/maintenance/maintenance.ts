@@ -13,9 +13,9 @@ import {
   ARCHIVE_REASONS,
   type FileStep,
   type MaintenanceAsk,
-  type Plan,
+  type MaintenancePlan,
   planMaintenance,
-  type SessionAction,
+  type MaintenanceAct,
   type SessionStep,
 } from "./plan.ts";
 import { freedBytesOf, reportOf } from "./report.ts";
@@ -80,7 +80,7 @@ export class SessionMaintenance {
   }
 
   /** Old transcripts are removed first: a session is worth more. Returns how many changes were not made. */
-  async #apply({ files, sessions }: Plan, now: number): Promise<number> {
+  async #apply({ files, sessions }: MaintenancePlan, now: number): Promise<number> {
     let skipped = 0;
     let done = 0;
     for (const step of [...files, ...sessions]) {
@@ -140,7 +140,7 @@ export class SessionMaintenance {
 }
 
 /** Why something is done to a session, for the log. */
-const WHY: Readonly<Record<SessionAction, string>> = {
+const WHY: Readonly<Record<MaintenanceAct, string>> = {
   "archive-age": "session.maintenance.pruneAfter",
   "archive-cap": "session.maintenance.maxEntries",
   "prune-stale": "session.maintenance.pruneAfter",
@@ -150,5 +150,5 @@ const WHY: Readonly<Record<SessionAction, string>> = {
   "disk-budget": "session.maintenance.maxDiskBytes",
 };
 
-const isArchiving = (action: SessionAction): action is keyof typeof ARCHIVE_REASONS => action in ARCHIVE_REASONS;
+const isArchiving = (action: MaintenanceAct): action is keyof typeof ARCHIVE_REASONS => action in ARCHIVE_REASONS;
 const daysOf = (ms: number): number => Math.floor(ms / 86_400_000);

@@ -10,7 +10,7 @@ import type { OldTranscript, StoredFiles } from "./stored-files.ts";
 export const ARCHIVE_REASONS = { "archive-age": "age-retention", "archive-cap": "active-session-cap" } as const;
 
 /** What is done about a session, in the field's names. `disk-budget` ends with its transcript removed. */
-export type SessionAction =
+export type MaintenanceAct =
   | keyof typeof ARCHIVE_REASONS
   | "prune-stale"
   | "cap-overflow"
@@ -20,7 +20,7 @@ export type SessionAction =
 
 /** A session that is put into the archive or deleted. */
 export interface SessionStep {
-  readonly action: SessionAction;
+  readonly action: MaintenanceAct;
   readonly key: SessionKey;
   /** The row that the plan was made for. */
   readonly entry: Readonly<SessionEntry>;
@@ -47,7 +47,7 @@ export interface KeptSession {
   readonly why: string;
 }
 
-export interface Plan {
+export interface MaintenancePlan {
   readonly sessions: readonly SessionStep[];
   readonly files: readonly FileStep[];
   readonly kept: readonly KeptSession[];
@@ -89,7 +89,7 @@ const AT_ONCE = 500;
 const DAY_MS = 86_400_000;
 
 /** Decides by the rules what is put into the archive and what is removed. Changes nothing. */
-export async function planMaintenance(situation: Situation): Promise<Plan> {
+export async function planMaintenance(situation: Situation): Promise<MaintenancePlan> {
   const planner = new Planner(situation);
   const { rows } = situation;
   for (const judge of [planner.noteParent, planner.judge]) {
@@ -170,7 +170,7 @@ class Planner {
     }
   }
 
-  plan(): Plan {
+  plan(): MaintenancePlan {
     const { rows, files } = this.#of;
     const removed = this.#steps.filter(({ action }) => !(action in ARCHIVE_REASONS)).length;
     return {
@@ -184,7 +184,7 @@ class Planner {
     };
   }
 
-  #decide(action: SessionAction, { key, entry }: SessionRow, recent?: string): void {
+  #decide(action: MaintenanceAct, { key, entry }: SessionRow, recent?: string): void {
     const { now, sizeOf } = this.#of;
     const of = { key, entry, ageMs: now - entry.updatedAt, bytes: sizeOf(entry) ?? 0 };
     const why = this.#whyInUse(key, entry) ?? recent;
@@ -198,13 +198,13 @@ class Planner {
     this.#bytes -= bytes;
   }
 
-  #special({ key, entry }: SessionRow): SessionAction | undefined {
+  #special({ key, entry }: SessionRow): MaintenanceAct | undefined {
     const { ask, sizeOf } = this.#of;
     if (ask.fixMissing === true && sizeOf(entry) === undefined) return "prune-missing";
     return ask.retireDirect === true && isOfOnePerson(key) ? "retire-dm-scope" : undefined;
   }
 
-  #byAge({ key, entry }: SessionRow): SessionAction | undefined {
+  #byAge({ key, entry }: SessionRow): MaintenanceAct | undefined {
     if (isArchived(entry) || !this.#isOld(entry)) return undefined;
     return isDisposable(key) ? "prune-stale" : "archive-age";
   }

@@ -1,14 +1,14 @@
 import type { MaintenanceAction, MaintenanceReport } from "../../types/answers/session-maintenance.ts";
 import { sizeText } from "../../utils/text/size-text.ts";
 import { diskLimitOf, type MaintenanceConfig } from "./config.ts";
-import type { FileStep, MaintenanceAsk, Plan, SessionAction, SessionStep } from "./plan.ts";
+import type { FileStep, MaintenanceAsk, MaintenancePlan, MaintenanceAct, SessionStep } from "./plan.ts";
 import type { StoredFiles } from "./stored-files.ts";
 
 /** Actions that a report names. */
 const MOST_NAMED = 1000;
 
 interface Reported {
-  readonly plan: Plan;
+  readonly plan: MaintenancePlan;
   readonly files: StoredFiles;
   readonly rules: MaintenanceConfig;
   readonly ask: MaintenanceAsk;
@@ -20,7 +20,7 @@ interface Reported {
 /** The plan in the field's form. */
 export function reportOf({ plan, files, rules, ask, storePath, skipped }: Reported): MaintenanceReport {
   const { sessions, kept } = plan;
-  const count = (action: SessionAction) => sessions.filter((step) => step.action === action).length;
+  const count = (action: MaintenanceAct) => sessions.filter((step) => step.action === action).length;
   const actions = [...plan.files, ...sessions, ...kept];
   const { resetArchiveRetention: keep } = rules;
   return {
@@ -52,7 +52,7 @@ export function reportOf({ plan, files, rules, ask, storePath, skipped }: Report
 }
 
 function budgetOf(
-  { bytesBefore, bytesAfter, files }: Plan,
+  { bytesBefore, bytesAfter, files }: MaintenancePlan,
   rules: MaintenanceConfig,
   removedEntries: number,
 ): MaintenanceReport["diskBudget"] {
@@ -70,7 +70,7 @@ function budgetOf(
   };
 }
 
-function actionOf(step: FileStep | SessionStep | Plan["kept"][number]): MaintenanceAction {
+function actionOf(step: FileStep | SessionStep | MaintenancePlan["kept"][number]): MaintenanceAction {
   const { action, ageMs, bytes } = step;
   if (!("key" in step)) return { action, file: step.name, ageMs, bytes };
   return { action, key: step.key, ageMs, bytes, ...("why" in step && { why: step.why }) };

@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 import type { ChangeFlags } from "../commands/sessions/sessions-change.ts";
 import type { CleanupFlags } from "../commands/sessions/sessions-cleanup.ts";
-import type { ImportFlags } from "../commands/sessions/sessions-import.ts";
+import type { SessionImportFlags } from "../commands/sessions/sessions-import.ts";
 import type { ExportFlags } from "../commands/sessions/sessions-export.ts";
 import type { SessionListFlags, ShowFlags } from "../commands/sessions/sessions.ts";
 import { unasked, wholeNumber, type Act } from "./act.ts";
@@ -117,7 +117,7 @@ function defineUpkeep(sessions: Command, act: Act): void {
     .option("--replace", "put the messages aside that the conversation has, as /new does")
     .option("--json", "for scripts")
     .action(
-      act(async (io, file: string, options: ImportFlags) =>
+      act(async (io, file: string, options: SessionImportFlags) =>
         (await import("../commands/sessions/sessions-import.ts")).sessionsImport(io, file, options),
       ),
     );

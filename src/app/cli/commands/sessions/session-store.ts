@@ -28,8 +28,8 @@ export async function withSessions<T>(state: State, work: (owned: OwnedSessions)
   const log = openLog({ dir: paths.logs, level, consoleLevel: "silent", consoleStyle: "pretty", redactPatterns });
   try {
     return await withJournal(journalPath(paths), async (journal) => {
-      const agents = agentsIn(state);
-      const defaultAgent = defaultAgentIn(state);
+      const agents = agentsOfState(state);
+      const defaultAgent = defaultAgentOf(state);
       const dir = paths.sessionsDir;
       const cwdFor = (id: AgentId) => agents.find((agent) => agent.id === id)?.workspace ?? paths.workspace;
       const sessions = await openSessions({ dir, table: journal.sessions, cwdFor, log, defaultAgent });
@@ -55,7 +55,7 @@ export async function withSessions<T>(state: State, work: (owned: OwnedSessions)
   }
 }
 
-export const agentsIn = ({ config, paths }: State): readonly AgentSettings[] =>
+export const agentsOfState = ({ config, paths }: State): readonly AgentSettings[] =>
   resolveAgents(config, { home: homedir(), stateDir: paths.stateDir });
 
-export const defaultAgentIn = (state: State): AgentId => agentsIn(state)[0]?.id ?? DEFAULT_AGENT;
+export const defaultAgentOf = (state: State): AgentId => agentsOfState(state)[0]?.id ?? DEFAULT_AGENT;

@@ -12,7 +12,7 @@ import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
 import { readStoredSessions } from "./session-files.ts";
-import { defaultAgentIn, withSessions } from "./session-store.ts";
+import { defaultAgentOf, withSessions } from "./session-store.ts";
 
 interface Json {
   readonly json?: boolean;
@@ -134,7 +134,7 @@ async function outcomeOf(
   text: string,
   { state, flags, doer, act }: { state: State; flags: ChangeFlags; doer: Doer; act: Act },
 ): Promise<Omit<Outcome, "key">> {
-  const defaultAgent = defaultAgentIn(state);
+  const defaultAgent = defaultAgentOf(state);
   const key = resolveAlias(text, defaultAgent);
   const agent = agentOf(key, defaultAgent);
   if (flags.agent !== undefined && flags.agent !== agent) return failed(`it belongs to the agent ${agent}`);

@@ -12,7 +12,7 @@ import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { answerHere, requireState, type State } from "../../state.ts";
 import { pairs, table } from "../../table.ts";
-import { defaultAgentIn, withSessions } from "./session-store.ts";
+import { defaultAgentOf, withSessions } from "./session-store.ts";
 
 /** What is done beside the rules. */
 interface FixFlags {
@@ -61,7 +61,7 @@ function askGateway(io: Io, state: State, flags: CleanupFlags): Promise<Maintena
 
 async function runHere(state: State, flags: CleanupFlags): Promise<MaintenanceReport> {
   const { config, paths } = state;
-  const defaultAgent = defaultAgentIn(state);
+  const defaultAgent = defaultAgentOf(state);
   const ask: MaintenanceRun = {
     agent: flags.agent === undefined ? undefined : agentId(flags.agent),
     activeKey: flags.activeKey === undefined ? undefined : resolveAlias(flags.activeKey, defaultAgent),

@@ -11,9 +11,9 @@ import { isElsewhere } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState, type State } from "../../state.ts";
-import { agentsIn, defaultAgentIn, withSessions } from "./session-store.ts";
+import { agentsOfState, defaultAgentOf, withSessions } from "./session-store.ts";
 
-export interface ImportFlags {
+export interface SessionImportFlags {
   readonly key?: string;
   readonly agent?: string;
   /** The messages of the session are put aside. */
@@ -22,7 +22,7 @@ export interface ImportFlags {
 }
 
 /** Makes a transcript that of a session. Throws USAGE, and NOT_FOUND for an unknown agent. */
-export async function sessionsImport(io: Io, file: string, flags: ImportFlags): Promise<number> {
+export async function sessionsImport(io: Io, file: string, flags: SessionImportFlags): Promise<number> {
   const state = await requireState(io);
   if (isElsewhere(io))
     throw new OpenClawError("USAGE", {
@@ -39,7 +39,7 @@ export async function sessionsImport(io: Io, file: string, flags: ImportFlags): 
     throw error;
   }
   const { messages, damaged } = copied;
-  const shown = wireKey(key, defaultAgentIn(state));
+  const shown = wireKey(key, defaultAgentOf(state));
   if (flags.json === true) writeJson(io, { ok: true, key: shown, sessionId, messages, damaged });
   else io.out(`${shown} has ${counted(messages, "message")}.${damagedText(damaged)}\n`);
   return 0;
@@ -49,13 +49,13 @@ const counted = (count: number, noun: string): string => `${count} ${noun}${coun
 const damagedText = (damaged: number): string =>
   damaged === 0 ? "" : ` Of ${counted(damaged, "line")}, nothing or not all can be read.`;
 
-function keyFor(state: State, sessionId: string, { key, agent }: ImportFlags): SessionKey {
-  const defaultAgent = defaultAgentIn(state);
+function keyFor(state: State, sessionId: string, { key, agent }: SessionImportFlags): SessionKey {
+  const defaultAgent = defaultAgentOf(state);
   const wanted = agent === undefined ? defaultAgent : agentId(agent);
   const made = { kind: "direct", agentId: wanted, channel: "webchat", account: "default", sender: sessionId } as const;
   const found = key === undefined ? buildKey(made, defaultAgent) : resolveAlias(key, defaultAgent);
   const owner = agentOf(found, defaultAgent);
-  const isKnown = agentsIn(state).some(({ id }) => id === owner);
+  const isKnown = agentsOfState(state).some(({ id }) => id === owner);
   if (isKnown && (agent === undefined || owner === wanted)) return found;
   throw new OpenClawError("NOT_FOUND", {
     message: isKnown ? `The session ${key} belongs to the agent ${owner}.` : `There is no agent ${owner}.`,
@@ -67,8 +67,8 @@ function keyFor(state: State, sessionId: string, { key, agent }: ImportFlags): S
 function copy(source: string, to: { state: State; key: SessionKey; sessionId: string }): Promise<CopiedTranscript> {
   const { state, key, sessionId } = to;
   const { sessionsDir: dir, stateDir, workspace } = state.paths;
-  const owner = agentOf(key, defaultAgentIn(state));
-  const place = agentsIn(state).find(({ id }) => id === owner)?.workspace ?? workspace;
+  const owner = agentOf(key, defaultAgentOf(state));
+  const place = agentsOfState(state).find(({ id }) => id === owner)?.workspace ?? workspace;
   const cwd = isInside(place, stateDir) ? relative(dir, place) : place;
   return copyTranscript(source, { dir, key, sessionId, cwd, now: () => Date.now() });
 }

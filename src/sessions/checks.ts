@@ -5,6 +5,7 @@ import type { Check, CheckResult } from "../types/check.ts";
 import { DEFAULT_AGENT } from "../types/ids.ts";
 import type { SessionRow } from "../types/session.ts";
 import { faultOf } from "../utils/access-fault.ts";
+import { sizeText } from "../utils/text/size-text.ts";
 import { errorText } from "../utils/text/error-text.ts";
 import { unlessMissing } from "../utils/missing.ts";
 import { BackReader } from "./transcript/back-reader.ts";
@@ -89,7 +90,9 @@ async function problemOf(path: string): Promise<CheckResult | undefined> {
   if (!file) return { status: "warn", message: `${path} is missing.`, fix: "Restore it, or begin anew with /new." };
   try {
     const { size } = await file.stat();
-    const header = size > 0 ? await readHeader(path) : undefined;
+    // The next message writes the header.
+    if (size === 0) return undefined;
+    const header = await readHeader(path);
     const last = await new BackReader(file, size).previous();
     if (!header && !(last && readLine(last).entries.length > 0)) {
       return {
@@ -122,18 +125,40 @@ const NEWLINE = 10;
 async function damageOf(file: FileHandle, path: string, hasHeader: boolean): Promise<CheckResult | undefined> {
   const walk = new BranchWalk(file, { end: (await file.stat()).size });
   while (walk.bytesRead <= MOST_BYTES) if (!(await walk.next())) break;
-  const unread = [...walk.damage].filter((place) => typeof place === "string" || !walk.odd.has(place));
-  const places = unread.length + (hasHeader ? 0 : 1);
+  const lost = await lostIn(file, walk, hasHeader);
   const odd = walk.odd.size > 0 ? [await oddText(file, [...walk.odd])] : [];
-  if (places === 0 && odd.length === 0) return undefined;
-  if (places === 0) return { status: "warn", message: `${path} is in order, but ${odd.join("")}`, fix: ODD_FIX };
-  const count = `${path} has ${places} ${places === 1 ? "place" : "places"} that cannot be read; the rest is used.`;
+  if (lost.length === 0 && odd.length === 0) return undefined;
+  if (lost.length === 0) return { status: "warn", message: `${path} is in order, but ${odd.join("")}`, fix: ODD_FIX };
   return {
     status: "warn",
-    message: [count, ...odd.map((one) => `Also ${one}`)].join(" "),
+    message: [`${path}: ${lost.join("; ")}; the rest is used.`, ...odd.map((one) => `Also ${one}`)].join(" "),
     fix: "Nothing is deleted. Restore the file from a backup while the gateway is stopped, or begin anew with /new.",
   };
 }
+
+/** What of a transcript is left out, with its lines. */
+async function lostIn(file: FileHandle, walk: BranchWalk, hasHeader: boolean): Promise<readonly string[]> {
+  const places = [...walk.damage];
+  const torn = places.filter((place) => typeof place === "number" && !walk.odd.has(place) && !walk.long.has(place));
+  const parents = places.filter((place) => typeof place === "string");
+  const long = [...walk.long].map(async ([offset, bytes]) => {
+    const lines = linesText(await linesAt(file, [offset]));
+    return `${lines} of ${sizeText(bytes)} is too long to be read whole`;
+  });
+  return [
+    ...(hasHeader ? [] : ["it has no readable header"]),
+    ...(torn.length > 0 ? [`${linesText(await linesAt(file, torn.map(Number)))} cannot be read`] : []),
+    ...(await Promise.all(long)),
+    ...(parents.length > 0 ? [`${parentsText(parents.map(String))} missing or leads in a circle`] : []),
+  ];
+}
+
+const parentsText = (ids: readonly string[]): string =>
+  ids.length === 1 ? `the parent ${shownId(ids[0] ?? "")} is` : `each of the parents ${listed(ids.map(shownId))} is`;
+
+// An id of another program may be anything.
+const shownId = (id: string): string => JSON.stringify(id.slice(0, MOST_OF_ID)).slice(1, -1);
+const MOST_OF_ID = 64;
 
 const ODD_FIX = "Nothing to do: each reader mends or leaves out such values, and the file stays as it is.";
 /** The most lines that a message names. */
@@ -142,9 +167,14 @@ const MOST_NAMED = 10;
 /** Names the lines that have such values, so that a person can look at the lines. */
 async function oddText(file: FileHandle, offsets: readonly number[]): Promise<string> {
   const lines = await linesAt(file, offsets);
-  const named = lines.slice(0, MOST_NAMED).join(", ");
-  const more = lines.length > MOST_NAMED ? ` and ${lines.length - MOST_NAMED} more` : "";
-  return `values of a wrong type are in ${lines.length === 1 ? "line" : "lines"} ${named}${more}.`;
+  return `values of a wrong type are in ${linesText(lines)}.`;
+}
+
+const linesText = (lines: readonly number[]): string => `${lines.length === 1 ? "line" : "lines"} ${listed(lines)}`;
+
+function listed(names: readonly (string | number)[]): string {
+  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+  return `${names.slice(0, MOST_NAMED).join(", ")}${more}`;
 }
 
 /** The numbers of the lines that begin at these bytes, the first line being 1. */

@@ -33,6 +33,8 @@ export class BranchWalk {
   readonly damage = new Set<number | string>();
   /** The bytes of lines in which some values have a wrong type. The content of such a line may be read all the same. */
   readonly odd = new Set<number>();
+  /** The lines that are too long to be read whole: their bytes, and how many they have. Also in `damage`. */
+  readonly long = new Map<number, number>();
   readonly #file: FileHandle;
   #reader: BackReader;
   #wanted: string | null | undefined;
@@ -133,6 +135,7 @@ export class BranchWalk {
       const { entries, isWhole, isOdd } = readLine(raw);
       if (!isWhole) this.damage.add(raw.offset);
       if (isOdd) this.odd.add(raw.offset);
+      if (raw.isCut) this.long.set(raw.offset, raw.end - raw.offset);
       if (entries.some(({ link }) => link.entry?.type === "message")) this.sawMessage = true;
       this.#ahead.push(...entries);
     }

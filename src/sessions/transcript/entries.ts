@@ -73,13 +73,19 @@ export function parseHeader(text: string): Header | undefined {
   const { version, timestamp, cwd, sessionKey } = fields;
   return {
     type: "session",
-    version: typeof version === "number" ? version : 1,
+    version: versionIn(version),
     id: fields["id"],
     timestamp: typeof timestamp === "string" ? timestamp : "",
     cwd: typeof cwd === "string" ? cwd : "",
     ...(typeof sessionKey === "string" ? { sessionKey } : {}),
   };
 }
+
+/** Some programs write the number as a text. */
+const versionIn = (version: unknown): number => {
+  const number = typeof version === "string" && version.trim() !== "" ? Number(version) : version;
+  return typeof number === "number" && !Number.isNaN(number) ? number : 1;
+};
 
 /** Reads the line that begins at this byte. An entry without an id gets one from the byte. */
 export function parseLine(text: string, offset: number): TranscriptLine {
@@ -88,11 +94,14 @@ export function parseLine(text: string, offset: number): TranscriptLine {
   const { type, parentId } = fields;
   if (type === "session" || (typeof fields["id"] !== "string" && type !== "message" && type !== "compaction"))
     return { kind: "foreign" };
-  const id = typeof fields["id"] === "string" ? fields["id"] : `line-${offset}`;
+  const id = typeof fields["id"] === "string" ? fields["id"] : `${UNNAMED_LINE}${offset}`;
   const parent = typeof parentId === "string" || parentId === null ? parentId : undefined;
   const { entry, ...reading } = readEntry({ ...fields, id, parentId: parent ?? null });
   return { kind: "entry", link: { id, parentId: parent, ...(entry && { entry }) }, ...reading };
 }
+
+/** Beginning of the id that an entry without one gets. */
+export const UNNAMED_LINE = "line-";
 
 const ID = /"id"\s*:\s*"([^"\\]{1,100})"/;
 const PARENT = /"parentId"\s*:\s*(?:"([^"\\]{1,100})"|(null))/;

@@ -1,11 +1,12 @@
-import { constants } from "node:fs";
-import { type FileHandle, open, writeFile, copyFile, readFile } from "node:fs/promises";
+import { constants, createReadStream, createWriteStream } from "node:fs";
+import { type FileHandle, open, copyFile, readFile } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Log } from "../../types/log.ts";
 import { unlessMissing, errorCode } from "../../utils/missing.ts";
 import { setAside, stamp } from "./archive.ts";
 import { BackReader, type RawLine } from "./back-reader.ts";
-import { type Header, parseHeader, TRANSCRIPT_VERSION, parseFields } from "./entries.ts";
+import { type Header, parseHeader, TRANSCRIPT_VERSION, UNNAMED_LINE, parseFields } from "./entries.ts";
 import { OlderLines } from "./migrate.ts";
 import { readLine } from "./read-line.ts";
 import { writeAtomic } from "../../store/disk.ts";
@@ -40,7 +41,7 @@ export async function prepareTranscript(path: string, context: PrepareContext): 
     const header = parseHeader(await readFirstLine(file, size));
     if (!header && !(await hasEntry(file, size))) return await setBrokenAside(path, context);
     if (!header) tellHeaderless(path, context);
-    if (header && header.version < TRANSCRIPT_VERSION) {
+    if (header && header.version < TRANSCRIPT_VERSION && !(await hasLostVersion(header, file, size))) {
       await migrateTranscript(path, header.version);
       return await prepareTranscript(path, context);
     }
@@ -96,6 +97,17 @@ async function hasEntry(file: FileHandle, size: number): Promise<boolean> {
   const reader = new BackReader(file, size);
   for (let raw = await reader.previous(); raw; raw = await reader.previous())
     if (readLine(raw).entries.some(({ link }) => link.entry !== undefined)) return true;
+  return false;
+}
+
+/** Entries of version 1 have no ids, so a header that says so, or nothing, before entries with ids is wrong. */
+async function hasLostVersion({ version }: Header, file: FileHandle, size: number): Promise<boolean> {
+  if (version !== 1) return false;
+  const reader = new BackReader(file, size);
+  for (let raw = await reader.previous(); raw; raw = await reader.previous()) {
+    const last = readLine(raw).entries.findLast(({ link }) => link.entry !== undefined);
+    if (last) return !last.link.id.startsWith(UNNAMED_LINE);
+  }
   return false;
 }
 
@@ -166,13 +178,12 @@ async function cutOff(
   at: { path: string; size: number; from: number },
   { log, now }: PrepareContext,
 ): Promise<void> {
-  const torn = Buffer.alloc(at.size - at.from);
-  await file.read(torn, 0, torn.length, at.from);
   const aside = `${at.path}.torn.${stamp(now())}`;
-  await writeFile(aside, torn, { mode: 0o600, flush: true });
+  const torn = createReadStream(at.path, { start: at.from, end: at.size - 1 });
+  await pipeline(torn, createWriteStream(aside, { mode: 0o600, flush: true }));
   await file.truncate(at.from);
   await file.sync();
-  log.warn("transcript ended in a torn line; cut off and kept", { path: at.path, aside, bytes: torn.length });
+  log.warn("transcript ended in a torn line; cut off and kept", { path: at.path, aside, bytes: at.size - at.from });
 }
 
 /** Writes a transcript of an older version anew as version 3; the old file stays as `<file>.v<version>.bak`. */

@@ -20,21 +20,31 @@ export interface ReadLine extends EntryReading {
 
 /** Reads one line, and what can be read of a damaged one. */
 export function readLine(raw: RawLine): ReadLine {
-  const { text, offset, end } = raw;
+  const { offset, end } = raw;
+  // Some editors put a byte order mark in front.
+  const text = offset === 0 ? raw.text.replace(/^\uFEFF/, "") : raw.text;
   const line = parseLine(text, offset);
   if (line.kind === "foreign") return { entries: [], isTorn: false, isOdd: false, isWhole: true };
   if (line.kind === "entry") {
-    const { link, isOdd, isWhole } = line;
-    return { entries: [{ link, offset, end }], isTorn: false, isOdd, isWhole };
+    const { link, isOdd } = line;
+    return { entries: [{ link, offset, end }], isTorn: false, isOdd, isWhole: line.isWhole && raw.isCut !== true };
   }
   const torn = { isTorn: true, isOdd: false, isWhole: false };
-  const pieces = piecesOf(raw);
+  // The places in a shortened text are not those of the file.
+  const pieces = raw.isCut ? [] : piecesOf(raw);
   if (pieces.length > 0) return { entries: pieces, ...torn };
   return { entries: line.link ? [{ link: line.link, offset, end }] : [], ...torn };
 }
 
-/** Where the next entry of a line may begin. */
-const SEAM = /(?<=\}[^{]{0,3})\{"(?:id|type)":"/g;
+/** Where the next entry of a line may begin: behind another one, or behind the zeros that a power cut left. */
+const SEAM = /(?<=\}[^{]{0,3}|\0)\{"(?:id|type)":"/g;
+const ZERO = 0;
+
+function withoutZeros(text: string): string {
+  let end = text.length;
+  while (text.charCodeAt(end - 1) === ZERO) end -= 1;
+  return text.slice(0, end);
+}
 
 /** The entries of a line that contains several, if at least one can be read. */
 function piecesOf({ text, offset, end }: RawLine): readonly Placed[] {
@@ -42,7 +52,7 @@ function piecesOf({ text, offset, end }: RawLine): readonly Placed[] {
   const found: Placed[] = [];
   let last = text.length;
   for (const start of [...starts.toReversed(), 0]) {
-    const piece = text.slice(start, last).replace(/[^}]{0,3}$/, "");
+    const piece = withoutZeros(text.slice(start, last)).replace(/[^}]{0,3}$/, "");
     const at = offset + Buffer.byteLength(text.slice(0, start));
     const line = parseLine(piece, at);
     if (line.kind === "bad" && start !== 0) continue;

@@ -22,7 +22,7 @@ export interface RawLine {
  * Bytes of a line that are read into memory at once. No provider takes a request with a longer message, so a longer line
  * is damaged, or was made by a tool that nobody limited.
  */
-export const LONGEST_LINE = 16 * 1024 * 1024;
+const LONGEST_LINE = 16 * 1024 * 1024;
 
 /** Matches the last line of an object that has several lines; group 1 is the indentation of that line. */
 const CLOSING = /^(\s*)\}[\s,]*$/;

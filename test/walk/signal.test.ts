@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
-import { SELF } from "../../extensions/signal/test/fake-signal.ts";
+import { ADA, SELF } from "../../extensions/signal/test/fake-signal.ts";
 import { SignalServer, writeFakeProgram } from "../../extensions/signal/test/signal-server.ts";
 import { PATIENCE, isUp, type GatewayUnderTest, type Home } from "../kit/gateway/process.ts";
 import { inboxOf } from "../kit/gateway/state-files.ts";
@@ -77,4 +77,18 @@ test("a change of the channel's config while messages arrive: each is in the jou
   await gateway.logged("signal-cli ended, and everything that it held is stored");
   say(burst(300).slice(200));
   await expectStored(home, burst(300));
+});
+
+test("a person whom another gateway let in by the phone number is let in", async ({ world }) => {
+  const home = await world.home(await config(world, { dmPolicy: "pairing", allowFrom: [] }));
+  const source = join(home.dir, "theirs");
+  await mkdir(join(source, "credentials"), { recursive: true });
+  await writeFile(join(source, "openclaw.json"), "{}");
+  await writeFile(join(source, "credentials", "signal-allowFrom.json"), JSON.stringify([ADA.number]));
+  expect((await home.run(["import", source])).stdout).toContain("People who were let in: 1 taken");
+  await start(home);
+  server.say("it is me");
+  await expectStored(home, ["it is me"]);
+  await vi.waitFor(() => expect(inboxOf(home).map(({ state }) => state)).toEqual(["done"]), PATIENCE);
+  expect(world.model.calls.map(({ said }) => said)).toEqual([expect.stringContaining("it is me")]);
 });

@@ -115,14 +115,43 @@ test("a missing scope names what is missing", async () => {
   reader.close();
 });
 
-test.each(["chat.send", "agent"])("%s decides no approval without the scope for it", async (method) => {
-  const writer = new RawClient(gateway.url);
-  await writer.connect({ scopes: ["operator.write"] });
-  const params = { sessionKey: "main", message: " /Approve abcdef always", idempotencyKey: `approve-${method}` };
-  expect(await writer.request(method, params)).toMatchObject({ error: { code: "FORBIDDEN" } });
-  expect(await writer.request(method, { ...params, message: "/approved?" })).toMatchObject({ ok: true });
-  writer.close();
-});
+test.each(["chat.send", "agent", "sessions.send", "sessions.steer", "sessions.create"])(
+  "%s takes no command and no directive without the scope for it",
+  async (method) => {
+    gateway.chat.scopes.set("/elevated full", "operator.admin");
+    gateway.chat.scopes.set("/approve", "operator.approvals");
+    gateway.sessions.add(`scoped-${method}`);
+    const writer = new RawClient(gateway.url);
+    await writer.connect({ scopes: ["operator.write"] });
+    const [key, idempotencyKey] = [`agent:main:scoped-${method}`, `scoped-${method}`];
+    const place = method.startsWith("sessions.") ? { key } : { sessionKey: key };
+    const ask = (message: string) => writer.request(method, { ...place, message, idempotencyKey });
+    for (const [message, missingScope] of [
+      ["please do it /elevated full", "operator.admin"],
+      ["/approve abcdef always", "operator.approvals"],
+    ] as const)
+      expect(await ask(message)).toMatchObject({
+        error: { code: "FORBIDDEN", details: { code: "MISSING_SCOPE", missingScope } },
+      });
+    expect(await ask("hello")).toMatchObject({ ok: true });
+    writer.close();
+  },
+);
+
+test.each(["sessions.patch", "sessions.patchMany"])(
+  "%s changes how commands run only for an administrator",
+  async (method) => {
+    const writer = new RawClient(gateway.url);
+    await writer.connect({ scopes: ["operator.write"] });
+    const key = "agent:main:patched-exec";
+    const params = { key, execAsk: null, targets: [{ key }], patch: { execAsk: null } };
+    const { execAsk: _own, ...many } = params;
+    expect(await writer.request(method, method === "sessions.patch" ? params : many)).toMatchObject({
+      error: { details: { missingScope: "operator.admin" } },
+    });
+    writer.close();
+  },
+);
 
 test("a repeated idempotency key never runs twice, not even at the same time or from another connection", async () => {
   const other = new RawClient(gateway.url);

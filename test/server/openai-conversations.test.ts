@@ -55,6 +55,15 @@ const keys = () => boot.sessions.list().map(({ key }) => key);
 const CHAT = { "x-openwebui-chat-id": "chat-1" };
 const SESSION = { "x-openclaw-session-key": "notes" };
 
+test("the session of an agent that does not exist is not found, and begins nothing", async () => {
+  const response = await post({ messages: [user("one")] }, { "x-openclaw-session-key": "agent:nope:x" });
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({
+    error: { code: "model_not_found", param: "x-openclaw-session-key", message: expect.stringContaining("nope") },
+  });
+  expect(keys()).toEqual([]);
+});
+
 test.each([
   ["a conversation header", CHAT],
   ["a session key", SESSION],

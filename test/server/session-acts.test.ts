@@ -50,6 +50,11 @@ describe("sessions.create", () => {
   test.each([
     [{ incognito: true }, "PARAMETER_NOT_SERVED"],
     [{ permissionMode: "read-only" }, "PARAMETER_NOT_SERVED"],
+    [{ execSecurity: "full" }, "PARAMETER_NOT_SERVED"],
+    [{ execHost: "gateway" }, "PARAMETER_NOT_SERVED"],
+    [{ elevatedLevel: "full" }, "PARAMETER_NOT_SERVED"],
+    [{ sandbox: "off" }, "PARAMETER_NOT_SERVED"],
+    [{ toolsAllow: ["exec"] }, "PARAMETER_NOT_SERVED"],
     [{ agentId: "nobody" }, "UNKNOWN_AGENT_ID"],
     [{ key: "agent:coder:x", agentId: "main" }, "AGENT_MISMATCH"],
   ])("refuses %o, and makes nothing", async (params, code) => {
@@ -58,6 +63,38 @@ describe("sessions.create", () => {
     expect(gateway.sessions.count).toBe(before);
   });
 });
+
+test.each(["agent:main:telegram:default:99999", "agent:coder:telegram:default:group:-7"])(
+  "sessions.create copies no conversation into the chat of a channel: %s",
+  async (key) => {
+    gateway.sessions.add("copied", [says("a secret"), answers("noted")]);
+    const before = gateway.sessions.count;
+    const params = { key, fork: true, parentSessionKey: "agent:main:copied" };
+    expect(await ask("sessions.create", params)).toMatchObject({ error: { code: "INVALID_REQUEST" } });
+    expect(gateway.sessions.count).toBe(before);
+  },
+);
+
+test.each([
+  ["chat.send", { sessionKey: "agent:nope:main", message: "hi", idempotencyKey: "nope-1" }],
+  ["chat.send", { sessionKey: "agent:nope:main", message: "/btw hi", idempotencyKey: "nope-2" }],
+  ["agent", { sessionKey: "agent:nope:main", message: "hi" }],
+  ["chat.inject", { sessionKey: "agent:nope:main", message: "hi" }],
+  ["sessions.reset", { key: "agent:nope:main" }],
+])("%s refuses the session of an agent that does not exist, and makes nothing", async (method, params) => {
+  const before = [gateway.sessions.count, gateway.chat.requests.length];
+  expect(await ask(method, params)).toMatchObject({ error: { details: { code: "UNKNOWN_AGENT_ID" } } });
+  expect([gateway.sessions.count, gateway.chat.requests.length]).toEqual(before);
+});
+
+test.each(["sessions.reset", "sessions.describe"])(
+  "%s refuses a session of another agent than named",
+  async (method) => {
+    expect(await ask(method, { key: "agent:main:main", agentId: "coder" })).toMatchObject({
+      error: { details: { code: "AGENT_MISMATCH" } },
+    });
+  },
+);
 
 describe("messages to a session", () => {
   test("sessions.send goes to a session that is there", async () => {
@@ -94,6 +131,11 @@ describe("ending and changing sessions", () => {
       });
     },
   );
+
+  test("sessions.delete removes the main session of an agent that is no more", async () => {
+    gateway.sessions.add("agent:gone:main");
+    expect(await ask("sessions.delete", { key: "agent:gone:main" })).toMatchObject({ payload: { deleted: true } });
+  });
 
   test("sessions.delete deletes only what the client means, and names the archived file", async () => {
     gateway.sessions.add("leaving", [], { sessionId: "s-1", updatedAt: 7 });

@@ -9,6 +9,7 @@ import type { InboundMessage, Peer, MediaItem } from "../../types/chat/message.t
 import { MethodError } from "../../types/method.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import { webEventKey, type WebMessage } from "../../types/chat/web-clients.ts";
+import { scopesFor } from "../commands/parse-command.ts";
 import { compactedText } from "../maintenance/compactions.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import type { Dispatch } from "../dispatch.ts";
@@ -40,6 +41,7 @@ export type Submit = (message: WebMessage) => Promise<void>;
 export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit: Submit): ChatPort {
   return {
     send: (request) => send(request, dispatch, { ports, submit }),
+    scopesFor: (text) => scopesFor(text, ports.settings(), dispatch.commands),
     oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
     abort: (key, only) => dispatch.stop(key, only === undefined ? {} : { only }),
     compact: async (key) => {

@@ -1,3 +1,5 @@
+import { directivesIn } from "../directives/parse.ts";
+import type { Scope } from "../../types/method.ts";
 import type { DispatchSettings } from "../settings.ts";
 import type { Command, Commands } from "./kit/command.ts";
 
@@ -12,6 +14,30 @@ export function commandIn(text: string, settings: DispatchSettings, commands: Co
   const call = callIn(text, settings);
   const command = call && commands.find(call.name);
   return call && command && { command, args: call.args };
+}
+
+/**
+ * The scopes that a client needs for the command that a text is, and for the directives in it, beside the right to
+ * write. Pure.
+ */
+export function scopesFor(text: string, settings: DispatchSettings, commands: Commands): readonly Scope[] {
+  const asked = commandIn(text, settings, commands);
+  // The text after a command may become a turn, whose directives are read by themselves.
+  const texts = settings.textCommands ? [text, ...(asked ? [asked.args] : [])] : [];
+  const directives = texts.flatMap((part) => directivesIn(part)).map(({ command, args }) => ({ name: command, args }));
+  const needed = [
+    ...(asked ? [scopeOf(asked)] : []),
+    ...directives.map(({ name, args }) => {
+      const command = commands.find(name);
+      return command && scopeOf({ command, args });
+    }),
+  ];
+  return [...new Set(needed)].filter((scope) => scope !== undefined);
+}
+
+function scopeOf({ command: { who, scope, shows }, args }: TypedCommand): Scope | undefined {
+  if (shows?.includes(args.trim().toLowerCase())) return undefined;
+  return scope ?? (who === "owner" ? "operator.admin" : undefined);
 }
 
 /** A reset trigger of the config means `/new`; `/reset`, which is one by default, keeps its own name. */

@@ -135,6 +135,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
   {
     name: "reasoning",
     who: "owner",
+    scope: "operator.write",
     aliases: ["reason"],
     help: "Whether my thoughts are shown before each answer: /reasoning on, stream (while they come) or off.",
     choices: [...REASONING_LEVELS, "default"],
@@ -176,6 +177,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
   {
     name: "send",
     who: "owner",
+    scope: "operator.write",
     help: "Whether I answer in this conversation: /send on, off or inherit.",
     choices: ["on", "off", "inherit"],
     at: "at_once",
@@ -185,6 +187,8 @@ export const SETTING_COMMANDS: readonly Command[] = [
     name: "elevated",
     who: "anyone",
     aliases: ["elev"],
+    scope: "operator.admin",
+    shows: [""],
     help: "Whether my commands leave the sandbox: /elevated off, on, ask (each is asked about), full (none is) or default.",
     choices: [...ELEVATED_LEVELS, "default"],
     at: "at_once",
@@ -193,6 +197,7 @@ export const SETTING_COMMANDS: readonly Command[] = [
   {
     name: "exec",
     who: "owner",
+    shows: [""],
     help: "Makes my commands stricter here: /exec host=sandbox security=deny ask=always; /exec default.",
     at: "at_once",
     run: setExec,

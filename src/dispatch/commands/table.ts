@@ -143,6 +143,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: "approve",
     who: "owner",
+    scope: "operator.approvals",
     help: "Answer a waiting command: /approve <id> once, always or deny.",
     at: "at_once",
     run: approve,

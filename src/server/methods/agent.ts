@@ -48,7 +48,7 @@ export function agentRunMethods(ports: Ports): readonly Method[] {
       result: agentAnswers.start,
       idempotencyKey: "idempotencyKey",
       run: (params, caller) => {
-        checkCommand(params.message, caller.scopes);
+        checkCommand(params.message, caller.scopes, ports.chat);
         return start(params, ports);
       },
     }),
@@ -119,7 +119,7 @@ function nameSession(params: AgentParams, ports: Ports): SessionKey {
     return sessionForTurn(params.sessionKey, ports);
   }
   const known = params.sessionId === undefined ? undefined : ports.sessions.withId(params.sessionId);
-  if (known !== undefined) return known.key;
+  if (known !== undefined) return sessionForTurn(known.key, ports);
   const { defaultAgent } = ports.catalog;
   const agent = params.agentId === undefined ? defaultAgent : agentId(params.agentId);
   if (!ports.catalog.agents().some(({ id }) => id === agent))

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { agentOf, buildKey } from "../../sessions/keys.ts";
+import { agentOf, buildKey, parseKey } from "../../sessions/keys.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
@@ -158,10 +158,19 @@ export const newChatOf = (agent: AgentId, { catalog }: Pick<Ports, "catalog">): 
     catalog.defaultAgent,
   );
 
+/** Whether messages of a channel's people arrive in the session, who would read the copy in their answers. */
+function isOfChannel(key: SessionKey, { catalog }: Pick<Ports, "catalog">): boolean {
+  const parsed = parseKey(key, catalog.defaultAgent);
+  if (parsed.kind === "direct" || parsed.kind === "group") return parsed.channel !== "webchat";
+  return parsed.kind === "peer";
+}
+
 /** Begins a session with a copy of its parent's conversation. A turn that is not answered yet is left out. */
 export async function forkParent(key: SessionKey, parent: SessionKey | undefined, patch: SessionPatch, ports: Ports) {
   const { chat, sessions, keys } = ports;
   if (parent === undefined) throw invalid("fork requires parentSessionKey");
+  if (isOfChannel(key, ports))
+    throw invalid(`a conversation is not copied into the chat of a channel: ${keys.wire(key)}`);
   if (sessions.peek(key)) throw invalid(`there is a session already: ${keys.wire(key)}`);
   const active = (await sessions.tree(parent)).branches.find(({ isActive }) => isActive);
   const open = active?.messages.find(({ message }) => message.role === "user");

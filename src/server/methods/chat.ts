@@ -12,7 +12,7 @@ import type { Hub } from "../transport/hub.ts";
 import { Asides, questionAside } from "./aside.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { defined } from "../../utils/defined.ts";
-import { sessionForTurn } from "./turn-session.ts";
+import { requireKnownAgent, sessionForTurn } from "./turn-session.ts";
 
 const sessionKey = keyParam();
 
@@ -27,8 +27,8 @@ const sendParams = z.looseObject({
   timeoutMs: z.int().min(0).optional(),
 });
 
-type Ports = Pick<ServerPorts, "chat" | "media" | "sessions">;
-type ChatPorts = Ports & Pick<ServerPorts, "catalog" | "clock" | "log">;
+type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
+type ChatPorts = Ports & Pick<ServerPorts, "clock" | "log">;
 
 /** Methods that send to, abort and add to a conversation. */
 export function chatMethods(ports: ChatPorts, hub: Hub): readonly Method[] {
@@ -41,7 +41,7 @@ export function chatMethods(ports: ChatPorts, hub: Hub): readonly Method[] {
       params: sendParams,
       result: chatAnswers.send,
       run: (params, caller) => {
-        checkCommand(params.message, caller.scopes);
+        checkCommand(params.message, caller.scopes, ports.chat);
         const question = questionAside(params.message);
         return question === undefined
           ? sendChat(params, ports)
@@ -117,6 +117,7 @@ function injectMethod(ports: Ports): Method {
     params: injectParams,
     result: chatAnswers.inject,
     run: async ({ sessionKey: key, message, label }) => {
+      requireKnownAgent(key, ports);
       const session = await ports.sessions.acquire(key);
       try {
         const data = { text: label === undefined ? message : `[${label}]\n\n${message}` };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SessionKey } from "../../types/ids.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
-import { defineMethod, MethodError, type Method } from "../../types/method.ts";
+import { type Caller, defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { modelName, THINK_LEVELS } from "../../types/run/model.ts";
 import { MOST_CAP, MOST_DEBOUNCE_MS, QUEUE_DROPS, QUEUE_MODES } from "../../types/queue.ts";
 import { VERBOSE_LEVELS } from "../../types/run/verbose.ts";
@@ -14,6 +14,7 @@ import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
 import { agentOf } from "../../sessions/keys.ts";
+import { hasScope, missingScope } from "../transport/scopes.ts";
 import { sessionForTurn } from "./turn-session.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "catalog" | "clock" | "onPatched">;
@@ -69,7 +70,10 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
       scope: "operator.write",
       params: patchParams,
       result: sessionAnswers.patch,
-      run: async (params) => ({ path: sessionsFile, ...(await patchSession(params, ports)) }),
+      run: async (params, caller) => {
+        requireRights(params, caller);
+        return { path: sessionsFile, ...(await patchSession(params, ports)) };
+      },
     }),
     defineMethod({
       name: "sessions.patchMany",
@@ -79,13 +83,21 @@ export function patchMethods(ports: Ports, { sessionsFile }: Parts): readonly Me
         patch: patchParams.omit({ key: true }),
       }),
       result: z.looseObject({ outcomes: z.array(outcome) }),
-      run: async ({ targets, patch }) => {
+      run: async ({ targets, patch }, caller) => {
+        requireRights(patch, caller);
         const outcomes = [];
         for (const one of targets) outcomes.push(await outcomeOf({ ...patch, ...one }, ports));
         return { outcomes };
       },
     }),
   ];
+}
+
+/** Throws `FORBIDDEN` when a client that may only write changes how commands run: `/exec` needs the same scope. */
+function requireRights(patch: Partial<PatchParams>, { scopes }: Pick<Caller, "scopes">): void {
+  const { execHost, execSecurity, execAsk } = patch;
+  const isAboutExec = [execHost, execSecurity, execAsk].some((value) => value !== undefined);
+  if (isAboutExec && !hasScope(scopes, "operator.admin")) throw missingScope("operator.admin");
 }
 
 const outcome = z.looseObject({

@@ -48,23 +48,6 @@ const importMethod = ({ sessions, chat, clock }: Ports, hub: Hub): Method =>
     },
   });
 
-/** Wishes of a client that would change what the session may do, and that this gateway does not have. */
-const NOT_SERVED = [
-  "incognito",
-  "permissionMode",
-  "toolOverrides",
-  "contextWindow",
-  "fastMode",
-  "catalogId",
-  "projectId",
-  "projectGitUrl",
-  "worktree",
-  "worktreeBaseRef",
-  "worktreeName",
-  "execNode",
-  "cwd",
-] as const;
-
 const createParams = z.looseObject({
   key: keyParam().optional(),
   agentId: z.string().min(1).optional(),
@@ -86,6 +69,9 @@ const createParams = z.looseObject({
 });
 type CreateParams = z.output<typeof createParams>;
 
+/** The protocol's own parameters that mean nothing here, and that give no rights. */
+const WITHOUT_EFFECT: readonly string[] = ["emitCommandHooks", "spawnDepth", "succeedsParent"];
+
 const createMethod = (ports: Ports, hub: Hub): Method =>
   defineMethod({
     name: "sessions.create",
@@ -105,7 +91,7 @@ const createMethod = (ports: Ports, hub: Hub): Method =>
       status: z.string().optional(),
     }),
     run: (params, caller) => {
-      checkCommand(params.message ?? params.task ?? "", caller.scopes);
+      checkCommand(params.message ?? params.task ?? "", caller.scopes, ports.chat);
       return create(params, ports, hub);
     },
   });
@@ -132,8 +118,12 @@ async function create(params: CreateParams, ports: Ports, hub: Hub) {
   return { ...answer, runStarted: true, ...sent };
 }
 
+/** Refuses the parameters that this gateway does not have: a client relies on what it said of the session's rights. */
 function refuseUnserved(params: CreateParams): void {
-  const asked = NOT_SERVED.filter((name) => params[name] !== undefined && params[name] !== false);
+  const known = new Set([...Object.keys(createParams.shape), ...WITHOUT_EFFECT]);
+  const asked = Object.entries(params).flatMap(([name, value]) =>
+    known.has(name) || value === undefined || value === null || value === false ? [] : [name],
+  );
   if (asked.length === 0) return;
   throw new MethodError("INVALID_REQUEST", `this gateway does not support these parameters: ${asked.join(", ")}`, {
     details: { code: "PARAMETER_NOT_SERVED", parameters: asked },
@@ -182,7 +172,7 @@ const writeMethods = (ports: Ports): readonly Method[] => [
     params: sendParams,
     result: sent,
     run: async (params, caller) => {
-      checkCommand(params.message, caller.scopes);
+      checkCommand(params.message, caller.scopes, ports.chat);
       return sendTo(params, ports);
     },
   }),
@@ -193,7 +183,7 @@ const writeMethods = (ports: Ports): readonly Method[] => [
     params: sendParams,
     result: sent,
     run: async (params, caller) => {
-      checkCommand(params.message, caller.scopes);
+      checkCommand(params.message, caller.scopes, ports.chat);
       requireAgent(params, params.key, ports);
       const stopped = await ports.chat.abort(params.key);
       return { ...(await sendTo(params, ports)), ...(stopped.length > 0 && { interruptedActiveRun: true }) };

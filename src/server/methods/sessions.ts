@@ -10,6 +10,7 @@ import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 import { requireAgent } from "./patch.ts";
+import { hasAgent, requireKnownAgent } from "./turn-session.ts";
 import { showSession, rowTexts } from "./session-row.ts";
 
 type Ports = Pick<ServerPorts, "sessions" | "chat" | "catalog" | "clock" | "keys">;
@@ -32,6 +33,7 @@ const listParams = z.looseObject({
 type ListParams = z.infer<typeof listParams>;
 
 const keyParams = z.looseObject({ key: keyParam() });
+const ofAgent = keyParams.extend({ agentId: z.string().min(1).optional() });
 
 /** Methods that list, reset, delete, compact and follow sessions. */
 export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): readonly Method[] {
@@ -40,9 +42,13 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
     defineMethod({
       name: "sessions.reset",
       scope: "operator.admin",
-      params: keyParams.extend({ reason: z.enum(["new", "reset"]).default("reset") }),
+      params: ofAgent.extend({ reason: z.enum(["new", "reset"]).default("reset") }),
       result: sessionAnswers.reset,
-      run: async ({ key, reason }) => resetSession(key, reason, ports, hub),
+      run: async ({ key, reason, ...params }) => {
+        requireAgent(params, key, ports);
+        requireKnownAgent(key, ports);
+        return resetSession(key, reason, ports, hub);
+      },
     }),
     defineMethod({
       name: "sessions.delete",
@@ -55,7 +61,7 @@ export function sessionMethods(ports: Ports, { hub, sessionsFile }: Parts): read
       name: "sessions.compact",
       mayWait: true,
       scope: "operator.admin",
-      params: keyParams.extend({ agentId: z.string().min(1).optional(), maxLines: z.int().min(1).optional() }),
+      params: ofAgent.extend({ maxLines: z.int().min(1).optional() }),
       result: sessionAnswers.compact,
       run: async ({ key, ...params }) => {
         requireAgent(params, key, ports);
@@ -87,12 +93,13 @@ function readMethods(ports: Ports, sessionsFile: string): readonly Method[] {
     defineMethod({
       name: "sessions.describe",
       scope: "operator.read",
-      params: keyParams.extend({
+      params: ofAgent.extend({
         includeDerivedTitles: z.boolean().optional(),
         includeLastMessage: z.boolean().optional(),
       }),
       result: sessionAnswers.describe,
-      run: async ({ key, ...texts }) => {
+      run: async ({ key, agentId, ...texts }) => {
+        requireAgent({ agentId }, key, ports);
         const [settings, rights] = await Promise.all([ports.catalog.settingsOf(key), ports.catalog.rightsOf(key)]);
         const entry = ports.sessions.peek(key);
         const row = entry && { key, entry };
@@ -135,8 +142,7 @@ function followMessages(hub: Hub): readonly Method[] {
   return [follow("sessions.messages.subscribe", true), follow("sessions.messages.unsubscribe", false)];
 }
 
-const deleteParams = keyParams.extend({
-  agentId: z.string().min(1).optional(),
+const deleteParams = ofAgent.extend({
   /** The session must still be this one. */
   expectedSessionId: z.string().min(1).optional(),
   expectedSessionUpdatedAt: z.number().optional(),
@@ -148,7 +154,8 @@ async function deleteSession(params: z.output<typeof deleteParams>, ports: Ports
   const { key, expectedSessionId, expectedSessionUpdatedAt, archivedOnly } = params;
   const { sessions, chat, clock } = ports;
   requireAgent(params, key, ports);
-  if (isMainKey(key)) throw refusal(`Cannot delete the main session (${ports.keys.wire(key)}).`);
+  if (isMainKey(key) && hasAgent(key, ports))
+    throw refusal(`Cannot delete the main session (${ports.keys.wire(key)}).`);
   const row = sessions.peek(key);
   const isOther =
     (expectedSessionId !== undefined && row?.sessionId !== expectedSessionId) ||

@@ -25,6 +25,16 @@ export function namedModel(model: string, header: string | undefined, catalog: C
   return isAgent(asked, catalog) ? { agent: agentId(asked), isUtility } : unknownModel(header ?? model);
 }
 
+/** The error for the key of a session whose agent does not exist; undefined when there is one. */
+export const unknownAgent = (agent: AgentId, param: string, catalog: Catalog): ApiError | undefined =>
+  isAgent(agent, catalog)
+    ? undefined
+    : {
+        ...unknownModel(`openclaw/${agent}`),
+        message: `There is no agent ${agent}; GET /v1/models lists them.`,
+        param,
+      };
+
 const isAgent = (name: string, { agents }: Catalog): boolean => agents().some(({ id }) => id === agentId(name));
 
 const unknownModel = (model: string): ApiError => ({

@@ -1,3 +1,4 @@
+import type { ChatPort } from "../../types/chat/chat.ts";
 import { MethodError, type Scope } from "../../types/method.ts";
 
 const SCOPES: ReadonlySet<string> = new Set<Scope>([
@@ -27,8 +28,8 @@ export function missingScope(needed: Scope): MethodError {
   });
 }
 
-/** Throws `FORBIDDEN` for an `/approve` by a client that may write to chats but not decide approvals. */
-export function checkCommand(text: string, scopes: ReadonlySet<string>): void {
-  if (/^\s*\/approve\b/i.test(text) && !hasScope(scopes, "operator.approvals"))
-    throw missingScope("operator.approvals");
+/** Throws `FORBIDDEN` when a text holds a command or a directive for which the client lacks a scope. */
+export function checkCommand(text: string, scopes: ReadonlySet<string>, chat: Pick<ChatPort, "scopesFor">): void {
+  const missing = chat.scopesFor(text).find((scope) => !hasScope(scopes, scope));
+  if (missing !== undefined) throw missingScope(missing);
 }

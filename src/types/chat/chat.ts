@@ -7,6 +7,7 @@ import type { RunFacts } from "../run/run.ts";
 import type { Asked, ClientQuestion, EndedQuestion, QuestionEnd } from "./question-end.ts";
 import type { PersonsAnswer } from "../answers/approvals.ts";
 import type { Approval } from "../run/tool.ts";
+import type { Scope } from "../method.ts";
 
 /** A message of a web, RPC, HTTP or command-line client. */
 export interface ChatRequest {
@@ -79,6 +80,8 @@ export interface ChatPort {
    * `duplicate`: the key is known.
    */
   send(request: ChatRequest): Promise<{ readonly runId: RunId; readonly status: "started" | "queued" | "duplicate" }>;
+  /** The scopes, besides `operator.write`, that a client needs for the commands and directives in a text. */
+  scopesFor(text: string): readonly Scope[];
   oneShot(request: OneShotRequest): Promise<RunStream>;
   /** Ends runs of a session and returns their ids. */
   abort(key: SessionKey, only?: RunId): Promise<readonly RunId[]>;

@@ -7,6 +7,7 @@ import type {
 } from "../../../src/types/chat/chat.ts";
 import type { PersonsAnswer } from "../../../src/types/answers/approvals.ts";
 import type { RunEvent, RunEventBody, RunStream } from "../../../src/types/run/events.ts";
+import type { Scope } from "../../../src/types/method.ts";
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../../src/types/ids.ts";
 import type { AssistantMessage, Usage } from "../../../src/types/run/model.ts";
 import type { Receipt, RunFacts, RunResult } from "../../../src/types/run/run.ts";
@@ -133,6 +134,13 @@ export class ScriptedChat implements ChatPort {
     if (this.#runs.has(id)) return { runId: id, status: "duplicate" as const };
     this.#start(facts(id, request.sessionKey), request);
     return { runId: id, status: "started" as const };
+  }
+
+  /** Texts with these words need these scopes. */
+  readonly scopes = new Map<string, Scope>();
+
+  scopesFor(text: string) {
+    return [...this.scopes].flatMap(([word, scope]) => (text.includes(word) ? [scope] : []));
   }
 
   async oneShot(request: OneShotRequest) {

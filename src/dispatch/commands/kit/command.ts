@@ -5,6 +5,7 @@ import type { InboundMessage } from "../../../types/chat/message.ts";
 import type { CallOrigin } from "../../../types/run/model-meter.ts";
 import type { Session } from "../../../types/session.ts";
 import type { CommandAccess, CommandContribution } from "../../../types/contribution.ts";
+import type { Scope } from "../../../types/method.ts";
 import type { Approvals } from "../../approvals/approvals.ts";
 import type { StoredMediaItem } from "../../notices/replies.ts";
 import { KeyedQueue } from "../../../utils/keyed-queue.ts";
@@ -70,6 +71,10 @@ export type Command = {
   readonly aliases?: readonly string[];
   readonly help: string;
   readonly who: CommandAccess;
+  /** The scope that a client needs; `operator.admin` for a command of owners when unset. */
+  readonly scope?: Scope;
+  /** Arguments with which the command only shows something, so that every client may use it. */
+  readonly shows?: readonly string[];
   /** Whether the command requests a skill: then `/skill` lists the command, and `/help` does not. */
   readonly isSkill?: true;
   /** See `CommandContribution`. */

@@ -84,6 +84,7 @@ export const REPORT_COMMANDS: readonly Command[] = [
   {
     name: "budget",
     who: "owner",
+    shows: ["", "status"],
     help: "The budgets of this conversation: /budget, or /budget raise and how much more, in money or tokens.",
     choices: ["status"],
     at: "at_once",
@@ -108,6 +109,7 @@ export const REPORT_COMMANDS: readonly Command[] = [
   {
     name: "loop",
     who: "owner",
+    shows: ["", "status"],
     help: "Repeat a task here: /loop 5m and the task, or /loop and the task, so that I choose when. /loop status, /loop stop.",
     choices: ["status", "stop"],
     at: "apart",

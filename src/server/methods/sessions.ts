@@ -154,8 +154,7 @@ async function deleteSession(params: z.output<typeof deleteParams>, ports: Ports
   const { key, expectedSessionId, expectedSessionUpdatedAt, archivedOnly } = params;
   const { sessions, chat, clock } = ports;
   requireAgent(params, key, ports);
-  if (isMainKey(key) && hasAgent(key, ports))
-    throw refusal(`Cannot delete the main session (${ports.keys.wire(key)}).`);
+  if (isKept(key, ports)) throw refusal(`Cannot delete the main session (${ports.keys.wire(key)}).`);
   const row = sessions.peek(key);
   const isOther =
     (expectedSessionId !== undefined && row?.sessionId !== expectedSessionId) ||
@@ -167,6 +166,9 @@ async function deleteSession(params: z.output<typeof deleteParams>, ports: Ports
   if (removed) hub.announceSession(key, "delete", clock.now());
   return { ok: true, key, deleted: removed !== undefined, archived: removed?.archived ? [removed.archived] : [] };
 }
+
+/** The main session of an agent stays; that of an agent that is no more may go. */
+const isKept = (key: SessionKey, ports: Ports): boolean => isMainKey(key) && hasAgent(key, ports);
 
 const CHANGED = { reason: "session-changed" };
 const refusal = (text: string, details?: Record<string, unknown>): MethodError =>

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join, relative } from "node:path";
-import { makePrivateDir, writeAtomic } from "../store/disk.ts";
+import { makePrivateDir, removeAllUnfinished, writeAtomic } from "../store/disk.ts";
 import { type EarlierPlaces, readPlaces } from "../store/places.ts";
 import { type Clock, systemClock } from "../types/clock.ts";
 import type { AgentId, SessionKey } from "../types/ids.ts";
@@ -54,12 +54,13 @@ export interface SessionsOptions {
 }
 
 /**
- * Opens the sessions of a state directory. A sessions.json that cannot be read is set aside and logged, never overwritten.
+ * Opens the sessions of a state directory, and removes what killed processes left of unfinished copies. A sessions.json that cannot be read is set aside and logged, never overwritten.
  * `acquire` throws `OpenClawError` TRANSCRIPT_NEWER when the key's file is of a newer version.
  */
 export async function openSessions(options: SessionsOptions): Promise<Sessions> {
   const { dir, table, log, defaultAgent, clock = systemClock } = options;
   await makePrivateDir(dir);
+  await removeAllUnfinished(dir);
   const earlier = await readPlaces(dirname(dir));
   const rows = await RowStore.open({ dir, earlier, table, log, defaultAgent, clock });
   return new SessionFiles({ ...options, clock, earlier }, rows);

@@ -109,6 +109,12 @@ export async function removeUnfinished(path: string): Promise<void> {
   for (const name of left) await rm(join(dirname(path), name), { force: true });
 }
 
+/** Removes what interrupted writes of any file left in a directory. The caller owns the directory. */
+export async function removeAllUnfinished(dir: string): Promise<void> {
+  const names = (await unlessMissing(readdir(dir))) ?? [];
+  for (const name of names) if (/\.[0-9a-f]{12}\.tmp$/.test(name)) await rm(join(dir, name), { force: true });
+}
+
 /** A probe's file is named `.probe.<12 hex digits>.tmp`. The temporary file of an unfinished write has the same form of name. */
 const PROBE = ".probe";
 /** Bytes of a probe: about as many as a turn writes before its first model call. */

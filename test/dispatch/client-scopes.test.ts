@@ -25,7 +25,7 @@ test.each([
   ["/unlock", "operator.admin"],
   [" /Approve abcdef always", "operator.approvals"],
 ])("a client needs a scope of its own for %s", (text, scope) => {
-  expect(boot.chat.scopesFor(text)).toContain(scope);
+  expect(boot.chat.inputs.scopesFor(text)).toContain(scope);
 });
 
 test.each([
@@ -42,10 +42,10 @@ test.each([
   "a/elevated full",
   "```\n/elevated full\n```",
 ])("the right to write is enough for %s", (text) => {
-  expect(boot.chat.scopesFor(text)).toEqual([]);
+  expect(boot.chat.inputs.scopesFor(text)).toEqual([]);
 });
 
 test("every command of owners needs a scope, also one that only they may give as a directive", () => {
   const owners = boot.dispatch.commands.all.filter(({ who, scope }) => who === "owner" && scope !== "operator.write");
-  expect(owners.map(({ name }) => boot.chat.scopesFor(`/${name} x`).length)).toEqual(owners.map(() => 1));
+  expect(owners.map(({ name }) => boot.chat.inputs.scopesFor(`/${name} x`).length)).toEqual(owners.map(() => 1));
 });

@@ -137,7 +137,7 @@ describe("the operator", () => {
     const by = await operator();
     const revoked = await by.request("device.token.revoke", { deviceId: device.id, role: "operator" });
     expect(revoked).toMatchObject({ ok: true, payload: { deviceId: device.id, revokedAtMs: expect.any(Number) } });
-    expect(await client.closed).toMatchObject({ code: 4001 });
+    expect(await client.closed).toMatchObject({ code: 4001, reason: "device token revoked" });
     const { answer } = await device.connect({ deviceToken: token }, WIDE);
     expect(answer).toMatchObject({ error: { details: { code: "AUTH_DEVICE_TOKEN_MISMATCH" } } });
     expect(await pairedOnes(by)).toMatchObject([{ connected: false, tokens: [{ revokedAtMs: expect.any(Number) }] }]);
@@ -154,7 +154,7 @@ describe("the operator", () => {
     const rotatedAtMs: unknown = expect.any(Number);
     const tokenDelivery = "withheld-cross-device";
     expect(payload).toEqual({ deviceId: device.id, role: "operator", scopes: WIDE, rotatedAtMs, tokenDelivery });
-    expect(await client.closed).toMatchObject({ code: 4001 });
+    expect(await client.closed).toMatchObject({ code: 4001, reason: "device token rotated" });
     expect((await device.connect({ deviceToken: token })).answer).toMatchObject({ ok: false });
   });
 
@@ -165,7 +165,7 @@ describe("the operator", () => {
     await by.request("device.pair.rename", { deviceId: device.id, label: " The phone " });
     expect(await pairedOnes(by)).toMatchObject([{ label: "The phone" }]);
     expect(await by.request("device.pair.remove", { deviceId: device.id })).toMatchObject({ ok: true });
-    expect(await client.closed).toMatchObject({ code: 4001 });
+    expect(await client.closed).toMatchObject({ code: 4001, reason: "device removed" });
     expect(await pairedOnes(by)).toEqual([]);
   });
 

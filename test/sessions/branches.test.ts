@@ -1,4 +1,4 @@
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionManager } from "@mariozechner/pi-coding-agent";
 import { expect, onTestFinished, test } from "vitest";
@@ -13,8 +13,9 @@ import { ALL, answer, handClock, say, texts } from "../kit/store/transcript-file
 const KEY = sessionKey("telegram:default:8001");
 const COPY = sessionKey("webchat:default:copy");
 
-async function open(): Promise<{ sessions: Sessions; dir: string }> {
+async function open(left: readonly string[] = []): Promise<{ sessions: Sessions; dir: string }> {
   const { dir, remove } = await openStateDir();
+  for (const name of left) await writeFile(join(dir, name), "{}");
   const given = { cwdFor: () => "/spaces", log: recordLog(), clock: handClock(), defaultAgent: agentId("main") };
   const sessions = await openSessions({ dir, table: await tableOf(dir), ...given });
   onTestFinished(async () => {
@@ -80,6 +81,38 @@ test("the branches of a conversation are those in which a person was answered, t
   expect(tree.find(ids[2] ?? "")).toMatchObject({ isActive: false, entry: { message: { content: "b" } } });
   expect(tree.find(ids[0] ?? "")).toMatchObject({ isActive: true });
   expect(tree.find("absent")).toBeUndefined();
+});
+
+test("the leaf of a branch stays the same when the conversation continues elsewhere and comes back", async () => {
+  const { sessions } = await open();
+  const place: EntryBody = { type: "custom", customType: "openclaw.branch", data: { why: "branch-switch" } };
+  const parts = [say("a"), answer("1"), say("b"), answer("2"), 1, say("c"), answer("3")];
+  const ids = await conversation(sessions, parts);
+  const [first, second] = [ids[3], ids[5]];
+  const switched = async (to: string | undefined) => {
+    const session = await sessions.acquire(KEY);
+    session.branch(to ?? null);
+    await session.append(place);
+    await session.sync();
+    session.release();
+    return new Map((await sessions.tree(KEY)).branches.map(({ leafId, isActive }) => [leafId, isActive]));
+  };
+  for (const to of [first, second, first, second])
+    expect(await switched(to)).toEqual(
+      new Map([
+        [first, to === first],
+        [second, to === second],
+      ]),
+    );
+});
+
+test("what a killed process left of a copy is removed, and nothing else", async () => {
+  const { dir } = await open(["copy.jsonl.0123456789ab.tmp", "copy.jsonl", "notes.tmp"]);
+  const names = await readdir(dir);
+  expect(names.filter((name) => name.startsWith("copy") || name.endsWith(".tmp")).toSorted()).toEqual([
+    "copy.jsonl",
+    "notes.tmp",
+  ]);
 });
 
 test("a conversation that begins again at its root has an active branch of its own", async () => {

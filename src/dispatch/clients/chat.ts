@@ -41,9 +41,8 @@ export type Submit = (message: WebMessage) => Promise<void>;
 export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit: Submit): ChatPort {
   return {
     send: (request) => send(request, dispatch, { ports, submit }),
-    scopesFor: (text) => scopesFor(text, ports.settings(), dispatch.commands),
     oneShot: async (request) => plainStream(await oneShot(request, dispatch, ports)),
-    abort: (key, only) => dispatch.stop(key, only === undefined ? {} : { only }),
+    abort: (key, only) => abort(key, only, dispatch),
     compact: async (key) => {
       const done = await dispatch.compact(key);
       if (done.kind !== "done") return { compacted: false, reason: compactedText(done) };
@@ -57,6 +56,7 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
     },
     runsOf: (key, turnIds) => runsOfTurns(key, turnIds, dispatch, ports),
     inputs: {
+      scopesFor: (text) => scopesFor(text, ports.settings(), dispatch.commands),
       named: (runIds) => inputsOf(runIds, ports.storage.journal.inbox),
       waitingIn: (key) => waitingIn(key, dispatch, ports),
     },
@@ -73,6 +73,13 @@ export function createChatPort(dispatch: Dispatch, ports: DispatchPorts, submit:
       askFor: (question) => dispatch.approvals.askFor(question),
     },
   };
+}
+
+/** Ends runs of a session. A run that has its result already is not among the ended ones, even while its turn is finished. */
+async function abort(key: SessionKey, only: RunId | undefined, dispatch: Dispatch): Promise<readonly RunId[]> {
+  const over = new Set(dispatch.lanes.runs().flatMap(({ stream: { ended, facts } }) => (ended ? [facts.runId] : [])));
+  const ended = await dispatch.stop(key, only === undefined ? {} : { only });
+  return ended.filter((id) => !over.has(id));
 }
 
 async function send(

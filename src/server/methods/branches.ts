@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { agentOf, buildKey, parseKey } from "../../sessions/keys.ts";
+import { PLACE_TYPE } from "../../sessions/transcript/tree.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
@@ -110,9 +111,9 @@ async function rewindTo(key: SessionKey, entryId: string, ports: Ports): Promise
   });
 }
 
-/** Stops the session's run, and works in the session once it is free. */
+/** Stops the session's run, and works in the session once it is free. Messages that wait get their turns afterwards. */
 async function inIdleSession<T>(key: SessionKey, { chat, sessions }: Ports, work: (session: Session) => Promise<T>) {
-  await chat.abort(key);
+  for (const { runId } of chat.active(key)) await chat.abort(key, runId);
   const session = await sessions.acquire(key);
   try {
     return await work(session);
@@ -125,7 +126,7 @@ async function inIdleSession<T>(key: SessionKey, { chat, sessions }: Ports, work
 async function continueAt(session: Session, entryId: string | null, why: "rewind" | "branch-switch"): Promise<void> {
   const from = session.leafId;
   session.branch(entryId);
-  await session.append({ type: "custom", customType: "openclaw.branch", data: { why, from } }, { durable: true });
+  await session.append({ type: "custom", customType: PLACE_TYPE, data: { why, from } }, { durable: true });
   await session.update({ abortedLastRun: undefined, totalTokensFresh: undefined });
 }
 

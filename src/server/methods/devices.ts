@@ -10,8 +10,9 @@ import { SCOPES_OF, type Access } from "../devices/setup-codes.ts";
 type Parts = Pick<MethodParts, "devices" | "codes" | "hub" | "reachedAt">;
 
 const ROLE = "operator";
-/** How a connection of a device ends that lost its token. */
-const REMOVED = [4001, "device removed"] as const;
+/** The code with which a connection of a device ends that lost its token. */
+const LOST_TOKEN = 4001;
+type Loss = "device removed" | "device token rotated" | "device token revoked";
 const deviceId = z.string().trim().min(1);
 const requestId = z.string().trim().min(1);
 const role = z.string().trim().min(1);
@@ -76,9 +77,9 @@ class DeviceDesk {
     this.#known(id, caller, "unknown deviceId");
     const { devices } = this.#parts;
     devices.remove(id);
-    this.#disconnect(id, caller);
+    this.#disconnect(id, caller, "device removed");
     await devices.saved();
-    this.#dismiss(id, caller);
+    this.#dismiss(id, caller, "device removed");
     return { deviceId: id, removedAtMs: this.#clock.now() };
   }
 
@@ -101,7 +102,7 @@ class DeviceDesk {
     const token = devices.rotated(device, scopes);
     devices.change(id, { token });
     const isOwn = caller.deviceId === id;
-    this.#disconnect(id, caller);
+    this.#disconnect(id, caller, "device token rotated");
     await devices.saved();
     return {
       deviceId: id,
@@ -120,9 +121,9 @@ class DeviceDesk {
     const revokedAtMs = device.token.revokedAtMs ?? this.#clock.now();
     const { devices } = this.#parts;
     devices.change(id, { token: { ...device.token, revokedAtMs } });
-    this.#disconnect(id, caller);
+    this.#disconnect(id, caller, "device token revoked");
     await devices.saved();
-    this.#dismiss(id, caller);
+    this.#dismiss(id, caller, "device token revoked");
     return { deviceId: id, role: ROLE, revokedAtMs };
   }
 
@@ -160,17 +161,17 @@ class DeviceDesk {
   }
 
   /** Ends the connections of a device, but for the one that asks for it. */
-  #disconnect(id: string, caller: Caller): void {
+  #disconnect(id: string, caller: Caller, why: Loss): void {
     for (const connection of this.#parts.hub.list()) {
-      if (connection.caller?.deviceId === id && connection.id !== caller.connId) connection.close(...REMOVED);
+      if (connection.caller?.deviceId === id && connection.id !== caller.connId) connection.close(LOST_TOKEN, why);
     }
   }
 
-  /** Ends the connection that removed its own device, once it has its answer. */
-  #dismiss(id: string, { deviceId: own, connId }: Caller): void {
+  /** Ends the connection that took its own device its token, once it has its answer. */
+  #dismiss(id: string, { deviceId: own, connId }: Caller, why: Loss): void {
     if (own !== id) return;
     const connection = this.#parts.hub.list().find((one) => one.id === connId);
-    setImmediate(() => connection?.close(...REMOVED));
+    setImmediate(() => connection?.close(LOST_TOKEN, why));
   }
 
   #resolved({ requestId: id, deviceId: device }: PendingDevice, decision: string): void {

@@ -29,7 +29,7 @@ export function missingScope(needed: Scope): MethodError {
 }
 
 /** Throws `FORBIDDEN` when a text holds a command or a directive for which the client lacks a scope. */
-export function checkCommand(text: string, scopes: ReadonlySet<string>, chat: Pick<ChatPort, "scopesFor">): void {
-  const missing = chat.scopesFor(text).find((scope) => !hasScope(scopes, scope));
+export function checkCommand(text: string, scopes: ReadonlySet<string>, { inputs }: Pick<ChatPort, "inputs">): void {
+  const missing = inputs.scopesFor(text).find((scope) => !hasScope(scopes, scope));
   if (missing !== undefined) throw missingScope(missing);
 }

@@ -8,6 +8,9 @@ import { readLine } from "./read-line.ts";
 /** Newest part of a file in which branches are searched: a client asks for them when it opens a chat. */
 const MOST = { entries: 20_000, bytes: 64 * 2 ** 20, branches: 50 } as const;
 
+/** The type of the entry that keeps the place at which a client continues a conversation. */
+export const PLACE_TYPE = "openclaw.branch";
+
 /** Reads the branches of a transcript, also while a run writes. Rejects when the file cannot be read. */
 export async function readBranches(path: string): Promise<Tree> {
   try {
@@ -81,13 +84,25 @@ export class Tree implements ConversationTree {
   get branches(): readonly ConversationBranch[] {
     const parents = new Set([...this.#nodes.values()].map(({ parentId }) => parentId));
     const tips = [...this.#nodes.keys()].filter((id) => id === this.#leafId || !parents.has(id));
-    return tips.flatMap((id) => this.#branch(id) ?? []).slice(0, MOST.branches);
+    const found = new Map<string, ConversationBranch>();
+    for (const branch of tips.flatMap((id) => this.#branch(id) ?? [])) {
+      const known = found.get(branch.leafId);
+      if (!known || branch.isActive) found.set(branch.leafId, branch);
+    }
+    return [...found.values()].slice(0, MOST.branches);
+  }
+
+  /** The last entry of a branch that says something; entries after it only keep the place where somebody went on. */
+  #saidLeaf(tip: string): string {
+    const said = this.#path(tip).find(({ entry }) => entry?.type !== "custom" || entry.customType !== PLACE_TYPE);
+    return said?.id ?? tip;
   }
 
   /** Undefined for one in which nobody asked and was answered, such as a turn that was left out of the conversation. */
-  #branch(leafId: string): ConversationBranch | undefined {
-    const isActive = leafId === this.#leafId;
-    const messages = this.#path(leafId).flatMap(({ entry }) => (entry?.type === "message" ? entry : []));
+  #branch(tip: string): ConversationBranch | undefined {
+    const isActive = tip === this.#leafId;
+    const leafId = this.#saidLeaf(tip);
+    const messages = this.#path(tip).flatMap(({ entry }) => (entry?.type === "message" ? entry : []));
     const own = messages.filter(({ id }) => !this.#active.has(id));
     const isConversation =
       own.some(({ message }) => message.role === "assistant") &&

@@ -67,6 +67,8 @@ export interface WaitingInput {
 
 /** Messages of people. */
 export interface ChatInputs {
+  /** The scopes, besides `operator.write`, that a client needs for the commands and directives in a text. */
+  scopesFor(text: string): readonly Scope[];
   /** The messages of web clients with these run ids; those that are not known are left out. */
   named(runIds: readonly string[]): Promise<readonly InputReceipt[]>;
   /** The messages that wait in a session, in the order in which their turns begin. */
@@ -80,8 +82,6 @@ export interface ChatPort {
    * `duplicate`: the key is known.
    */
   send(request: ChatRequest): Promise<{ readonly runId: RunId; readonly status: "started" | "queued" | "duplicate" }>;
-  /** The scopes, besides `operator.write`, that a client needs for the commands and directives in a text. */
-  scopesFor(text: string): readonly Scope[];
   oneShot(request: OneShotRequest): Promise<RunStream>;
   /** Ends runs of a session and returns their ids. */
   abort(key: SessionKey, only?: RunId): Promise<readonly RunId[]>;

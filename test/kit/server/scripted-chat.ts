@@ -139,10 +139,6 @@ export class ScriptedChat implements ChatPort {
   /** Texts with these words need these scopes. */
   readonly scopes = new Map<string, Scope>();
 
-  scopesFor(text: string) {
-    return [...this.scopes].flatMap(([word, scope]) => (text.includes(word) ? [scope] : []));
-  }
-
   async oneShot(request: OneShotRequest) {
     return this.#start({ ...facts(request.idempotencyKey), agentId: request.agentId, trigger: "api" }, request);
   }
@@ -173,6 +169,7 @@ export class ScriptedChat implements ChatPort {
   }
 
   readonly inputs = {
+    scopesFor: (text: string) => [...this.scopes].flatMap(([word, scope]) => (text.includes(word) ? [scope] : [])),
     named: async () => [],
     waitingIn: async (key: SessionKey) => this.queued.filter((one) => one.sessionKey === key),
   };

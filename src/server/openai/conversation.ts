@@ -4,7 +4,7 @@ import type { GivenHistory } from "../../types/chat/client-ask.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import type { ServerPorts } from "../options.ts";
 import { badRequest, type ApiError } from "./errors.ts";
-import { unknownAgent } from "./models.ts";
+import { missingAgent } from "./models.ts";
 
 /** The conversation that a request continues. */
 export interface ClientPlace {
@@ -76,7 +76,7 @@ function namedSession(
   const parsed = parseKey(key, defaultAgent);
   const body = parsed.kind === "other" ? parsed.text : key;
   if (isSubagentKey(key) || RESERVED.test(body)) return badRequest(`the session key ${text} is reserved`, param);
-  const unknown = unknownAgent(parsed.agentId, param, ports.catalog);
+  const unknown = missingAgent(parsed.agentId, param, ports.catalog);
   if (unknown) return unknown;
   if (parsed.agentId === agent) return { key, isAll: false };
   if (isNamed)

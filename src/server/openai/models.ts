@@ -26,7 +26,7 @@ export function namedModel(model: string, header: string | undefined, catalog: C
 }
 
 /** The error for the key of a session whose agent does not exist; undefined when there is one. */
-export const unknownAgent = (agent: AgentId, param: string, catalog: Catalog): ApiError | undefined =>
+export const missingAgent = (agent: AgentId, param: string, catalog: Catalog): ApiError | undefined =>
   isAgent(agent, catalog)
     ? undefined
     : {

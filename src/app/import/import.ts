@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isDiskError } from "../../store/disk.ts";
+import { isDiskError, removeUnfinished } from "../../store/disk.ts";
 import { openJournal } from "../../store/journal/journal.ts";
-import { readInstance } from "../../store/lock/instance.ts";
+import { instancePath, readInstance } from "../../store/lock/instance.ts";
 import { acquireStateLock, readStateLock } from "../../store/lock/lock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Env } from "../../utils/env.ts";
@@ -23,6 +23,7 @@ import {
   type ReceiptBook,
 } from "./frame/receipts.ts";
 import { findSource, openSource, SourceDatabases, type ImportSource } from "./frame/source.ts";
+import { SourceFault } from "./frame/source-file.ts";
 
 export interface ImportOptions {
   /** The directory that a person named. */
@@ -91,7 +92,7 @@ export async function importState(options: ImportOptions): Promise<ImportReport>
 type Work = (source: ImportSource, target: Target, options: ImportOptions) => Promise<ImportReport>;
 
 async function withSource(dir: string, copies: string, options: ImportOptions, work: Work): Promise<ImportReport> {
-  const databases = new SourceDatabases(copies);
+  const databases = new SourceDatabases(copies, dir);
   try {
     const source = await openSource(dir, options.env, databases);
     return await work(source, await targetFor(source, options), options);
@@ -112,11 +113,12 @@ async function withTemporary<T>(above: string, work: (dir: string) => Promise<T>
 }
 
 /** Copies of databases and unfinished files that a killed import has left. No gateway writes them: this process holds the lock. */
-async function removeLeft({ stateSub, sessionsDir, media }: StatePaths): Promise<void> {
+async function removeLeft({ stateDir, stateSub, sessionsDir, media }: StatePaths): Promise<void> {
   const copies = (await readdir(stateSub))
     .filter((name) => /^import-\w{6}$/.test(name))
     .map((name) => join(stateSub, name));
   const unfinished = await Promise.all([sessionsDir, join(media, "imported")].map(unfinishedIn));
+  await removeUnfinished(instancePath(stateDir));
   for (const path of [...copies, ...unfinished.flat()]) await rm(path, { recursive: true, force: true });
 }
 
@@ -141,17 +143,21 @@ async function plan(source: ImportSource, target: Target, options: ImportOptions
   const kinds: ImportedKind[] = [];
   for (const kind of IMPORT_KINDS) {
     const { items, left } = await kind.plan(source, target);
-    const state = (item: Item) =>
-      isThere(known.get(receiptName({ kind: kind.id, id: item.id })), item) ? "there" : "new";
+    const state = (item: Item) => {
+      if (item.left !== undefined) return "left";
+      return isThere(known.get(receiptName({ kind: kind.id, id: item.id })), item) ? "there" : "new";
+    };
     kinds.push({
       kind: kind.id,
       title: kind.title,
-      items: items.map((item) => ({ id: item.id, name: item.name, state: state(item), notes: item.notes ?? [] })),
+      items: items.map((item) => ({ id: item.id, name: item.name, state: state(item), ...whyOf(item), notes: item.notes ?? [] })),
       left,
     });
   }
   return report(source, options, [...busy, ...warningsOf(source)], kinds);
 }
+
+const whyOf = ({ left }: Item): { why?: string } => (left === undefined ? {} : { why: left });
 
 const isThere = (receipt: ItemReceipt | undefined, item: Item): boolean =>
   receipt !== undefined && receipt.left === undefined && receipt.version === item.version;
@@ -229,17 +235,22 @@ async function takeItem(kind: ImportKind, item: Item, { source, receipts, to }: 
 const madeOf = (outcome: ItemOutcome | undefined): { made?: string } =>
   outcome?.made === undefined ? {} : { made: outcome.made };
 
-/** A file that cannot be read is no reason to leave the others behind; a full disk is. */
+/** Errors of writing a file that its name or place causes, not the disk. */
+const OF_ONE_FILE = new Set(["EISDIR", "ENOTDIR", "ENAMETOOLONG", "EINVAL", "ERR_INVALID_ARG_VALUE"]);
+
+/** An item that cannot be read is no reason to leave the others behind; a full disk is. */
 async function tried(
   item: Item,
   to: OpenTarget,
   before: ItemReceipt | undefined,
 ): Promise<ItemOutcome | { failed: string }> {
+  if (item.left !== undefined) return { left: item.left };
   try {
     return await item.take(to, before);
   } catch (error) {
-    if (isDiskError(error)) throw error;
-    if (errorCode(error) === undefined || errorCode(error)?.startsWith("ERR_ASSERT")) throw error;
+    const fault = SourceFault.in(error);
+    if (fault) return { left: fault.message };
+    if (isDiskError(error) && !OF_ONE_FILE.has(errorCode(error.cause) ?? "")) throw error;
     return { failed: errorText(error) };
   }
 }

@@ -16,11 +16,12 @@ export interface Instance {
   readonly origin?: "import" | "backup" | undefined;
 }
 
-const fileIn = (stateDir: string): string => join(stateDir, "state", "instance.json");
+/** Where the facts are. */
+export const instancePath = (stateDir: string): string => join(stateDir, "state", "instance.json");
 
 /** Undefined before the first start, and when the file is damaged. Rejects when it cannot be read. */
 export async function readInstance(stateDir: string): Promise<Instance | undefined> {
-  const text = await unlessMissing(readFile(fileIn(stateDir), "utf8"));
+  const text = await unlessMissing(readFile(instancePath(stateDir), "utf8"));
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
@@ -40,7 +41,7 @@ export async function readInstance(stateDir: string): Promise<Instance | undefin
 
 /** The facts with these changes; an id is made where there is none. Throws DISK_FULL or DISK_WRITE. */
 export async function changeInstance(stateDir: string, changes: Partial<Instance>): Promise<Instance> {
-  const path = fileIn(stateDir);
+  const path = instancePath(stateDir);
   await makePrivateDir(dirname(path));
   const release = await lockFile(path);
   try {

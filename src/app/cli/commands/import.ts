@@ -3,6 +3,7 @@ import { writeJson, type Io } from "../io.ts";
 import { startProgress } from "../progress.ts";
 import { loadOptions } from "../state.ts";
 import { dim } from "../table.ts";
+import { withoutTerminalControls } from "../terminal-text.ts";
 
 export interface ImportFlags {
   readonly dryRun?: boolean;
@@ -43,19 +44,24 @@ const ERAS: Readonly<Record<ImportReport["era"], string>> = {
 
 function print(io: Io, imported: ImportReport): void {
   const { source, target, era, dryRun, warnings, unread, channelsOff, kinds } = imported;
-  io.out(`${dryRun ? "Would import" : "Imported"} ${source} (${ERAS[era]}) into ${target}.\n`);
-  for (const warning of [...warnings, ...unread]) io.out(`Warning: ${warning}\n`);
+  io.out(`${dryRun ? "Would import" : "Imported"} ${shown(source)} (${ERAS[era]}) into ${target}.
+`);
+  for (const warning of [...warnings, ...unread]) io.out(`Warning: ${shown(warning)}
+`);
   for (const kind of kinds) printKind(io, kind);
   if (dryRun) io.out("\nNothing was written. Run the same without --dry-run.\n");
   else if (channelsOff)
     io.out("\nChannels stay off until you have stopped the other gateway and run: openclaw onboard --adopt\n");
 }
 
+/** Names of files and chats are whatever somebody has chosen: one line of text, without what moves a terminal's cursor. */
+const shown = (text: string): string => withoutTerminalControls(text.replaceAll(/\s+/g, " "));
+
 function printKind(io: Io, { title, items, left }: ImportedKind): void {
   if (items.length + left.length === 0) return;
   io.out(`\n${title}: ${countsOf(items, left.length)}\n`);
   const lines = [...items.flatMap(linesOf), ...groups(left)];
-  for (const line of lines.slice(0, MOST_LINES)) io.out(`  ${line}\n`);
+  for (const line of lines.slice(0, MOST_LINES)) io.out(`  ${shown(line)}\n`);
   if (lines.length > MOST_LINES) io.out(dim(io, `  and ${lines.length - MOST_LINES} more lines: --json has all\n`));
 }
 

@@ -31,10 +31,12 @@ export interface Item {
   readonly version: string;
   /** What a person should know before it is taken. */
   readonly notes?: readonly string[];
+  /** Why it stays behind, where its planning has shown it: it is not tried then. */
+  readonly left?: string;
   /**
    * Takes the item. What it made is durable when it resolves, and a process that ends in between leaves nothing that the next call
-   * does not replace. `before`: the receipt of an earlier version of the item. An error of the file system is noted for the item; DISK_FULL and
-   * DISK_WRITE end the import.
+   * does not replace. `before`: the receipt of an earlier version of the item. A `SourceFault`, also as the
+   * cause of another error, is why the item is left; any other error is its failure, but DISK_FULL and DISK_WRITE end the import.
    */
   take(to: OpenTarget, before: ItemReceipt | undefined): Promise<ItemOutcome>;
 }

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { copyFile, mkdir, readdir, realpath, rm, stat } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -6,12 +6,13 @@ import { DatabaseSync } from "node:sqlite";
 import { processStart } from "../../../store/lock/process-start.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { expandHome, type Env } from "../../../utils/env.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
+import { errorCode, unlessMissing } from "../../../utils/missing.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { isInside, realOf } from "../../../utils/real-path.ts";
 import { withPresentForms } from "../../config/old-forms.ts";
 import { isRecord, valueAt } from "../../config/schema/problem.ts";
 import { readConfigSource, type ConfigSource } from "../../config/source.ts";
+import { readSmall, SourceFault, sourceFile } from "./source-file.ts";
 
 /** How a state directory keeps its conversations. */
 export type Era = "clawdbot" | "jsonl" | "mixed" | "sqlite";
@@ -172,7 +173,7 @@ async function runningIn(dir: string, value: unknown): Promise<ImportSource["run
   const names = [`openclaw-${process.getuid?.() ?? ""}`, "openclaw"];
   const folders = [join(dir, "tmp"), tmpdir()].flatMap((above) => names.map((name) => join(above, name)));
   for (const folder of folders) {
-    const locks = ((await unlessMissing(readdir(folder))) ?? []).filter((name) => name.endsWith(".lock"));
+    const locks = (await namesIn(folder)).filter((name) => name.endsWith(".lock"));
     for (const lock of locks) {
       const pid = await ownerIn(join(folder, lock), dir);
       if (pid !== undefined) return { text: `its gateway runs (process ${pid})`, sure: true };
@@ -183,9 +184,22 @@ async function runningIn(dir: string, value: unknown): Promise<ImportSource["run
   return (await answers(port)) ? { text: `a program answers at its port ${port}`, sure: false } : undefined;
 }
 
+/** Nothing for a folder that is missing, or that is another user's: the locks of a gateway of this user are not in it. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP"].includes(errorCode(error) ?? "")) return [];
+    throw error;
+  }
+}
+
+/** Bytes of a lock. */
+const MOST_LOCK = 64 * 1024;
+
 /** The process of a lock that is about this directory, if it lives. */
 async function ownerIn(path: string, dir: string): Promise<number | undefined> {
-  const text = await readFile(path, "utf8").catch(() => "");
+  const text = await readSmall(path, MOST_LOCK).catch(() => "");
   const { pid, configPath, stateDir, startTime } = fieldsIn(text);
   const isHere = [stateDir, configPath].some((place) => typeof place === "string" && isInside(place, dir));
   if (!isHere || typeof pid !== "number") return undefined;
@@ -245,13 +259,19 @@ export class SourceDatabase {
   /** The version that the program wrote into it; undefined when there is none. */
   get version(): number | undefined {
     if (!this.has("schema_meta", "schema_version")) return undefined;
-    const version = this.#db.prepare("SELECT schema_version FROM schema_meta LIMIT 1").get()?.["schema_version"];
+    const version = [...this.rows("SELECT schema_version FROM schema_meta LIMIT 1")][0]?.["schema_version"];
     return typeof version === "number" ? version : undefined;
   }
 
   /** Rows one after the other: a table may be larger than the memory. */
-  rows(sql: string, ...values: readonly (string | number)[]): IterableIterator<Readonly<Record<string, unknown>>> {
-    return this.#db.prepare(sql).iterate(...values);
+  *rows(sql: string, ...values: readonly (string | number)[]): Generator<Readonly<Record<string, unknown>>> {
+    const statement = this.#db.prepare(sql);
+    // A number that JavaScript cannot hold exactly would end the reading of all rows.
+    statement.setReadBigInts(true);
+    for (const row of statement.iterate(...values))
+      yield Object.fromEntries(
+        Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]),
+      );
   }
 
   close(): void {
@@ -267,13 +287,15 @@ const TRIES = 5;
  */
 export class SourceDatabases {
   readonly #dir: string;
+  readonly #source: string;
   readonly #open = new Map<string, Promise<SourceDatabase>>();
   /** Sentences about databases that could not be read. */
   readonly problems: string[] = [];
 
-  /** `dir`: a directory for the copies, which is made when the first is needed. */
-  constructor(dir: string) {
+  /** `dir`: a directory for the copies, which is made when the first is needed. `source`: the directory of the originals. */
+  constructor(dir: string, source: string) {
     this.#dir = dir;
+    this.#source = source;
   }
 
   /** The same copy for each call. Rejects when it changes all the time. */
@@ -305,9 +327,11 @@ export class SourceDatabases {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     for (let tries = 0; tries < TRIES; tries += 1) {
       const before = await stampsOf(path);
-      await copyFile(path, to);
+      const [file, log] = await Promise.all([path, `${path}-wal`].map((one) => sourceFile(one, this.#source)));
+      if (!file) throw new SourceFault("it is no longer there");
+      await copyFile(file.path, to);
       await rm(`${to}-wal`, { force: true });
-      await unlessMissing(copyFile(`${path}-wal`, `${to}-wal`));
+      if (log) await unlessMissing(copyFile(log.path, `${to}-wal`));
       if ((await stampsOf(path)) === before) return this.#readable(path, to);
     }
     throw new OpenClawError("NOT_FOUND", {

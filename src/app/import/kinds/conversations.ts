@@ -1,14 +1,15 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import JSON5 from "json5";
-import { zstdDecompressSync } from "node:zlib";
+import { Readable } from "node:stream";
 import { parseFields } from "../../../sessions/transcript/entries.ts";
 import { type Fields, isFields } from "../../../utils/fields.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { errorCode, unlessMissing } from "../../../utils/missing.ts";
 import type { Left } from "../frame/kind.ts";
 import type { ImportSource, SourceAgent, SourceDatabase } from "../frame/source.ts";
-import { coldLines, databaseLines, transcriptLines, type Lines, splitLines } from "./transcripts.ts";
+import { readSource, readSourceText, SourceFault, sourceFile, type SourceFile } from "../frame/source-file.ts";
+import { archiveLines, BLOCK_BYTES, coldLines, databaseLines, type Lines, transcriptLines } from "./transcripts.ts";
 
 /** A transcript of the source, and the row of its chat. */
 export interface SourceConversation {
@@ -22,8 +23,10 @@ export interface SourceConversation {
   readonly state: "current" | "reset" | "deleted";
   /** Fields of the row without those that are made anew for each run. */
   readonly row: Fields;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds of a date that can be written. */
   readonly updatedAt: number;
+  /** Why it stays behind, where that is known already. */
+  readonly fault?: string;
   /** Differs when the conversation went on. */
   readonly version: string;
   /** Its lines; undefined for a row without a transcript. */
@@ -36,12 +39,12 @@ export interface Conversations {
 }
 
 /** The conversations of an agent, of every era: those of the database have priority over files of the same session. */
-export async function conversationsOf(agent: SourceAgent, { databases }: ImportSource): Promise<Conversations> {
+export async function conversationsOf(agent: SourceAgent, { databases, dir }: ImportSource): Promise<Conversations> {
   const stored = await orLeft(`database of ${agent.id}`, async () =>
-    agent.database === undefined ? NOTHING : inDatabase(await databases.open(agent.database), agent),
+    agent.database === undefined ? NOTHING : inDatabase(await databases.open(agent.database), agent, dir),
   );
   const inDb = new Set(stored.found.map(({ sessionId }) => sessionId));
-  const files = await orLeft(`conversations of ${agent.id}`, () => inFiles(agent, inDb));
+  const files = await orLeft(`conversations of ${agent.id}`, () => inFiles(agent, dir, inDb));
   return { found: [...stored.found, ...files.found], left: [...stored.left, ...files.left] };
 }
 
@@ -52,8 +55,8 @@ async function orLeft(name: string, find: () => Promise<Conversations>): Promise
   try {
     return await find();
   } catch (error) {
-    if (errorCode(error) === undefined) throw error;
-    return { found: [], left: [{ name, why: `it cannot be read: ${errorText(error)}` }] };
+    if (errorCode(error) === undefined && !SourceFault.in(error)) throw error;
+    return { found: [], left: [{ name, why: SourceFault.of(error).message }] };
   }
 }
 
@@ -67,7 +70,7 @@ const READ_TABLES = [
   "session_transcript_cold_archives",
 ];
 
-function inDatabase(db: SourceDatabase, agent: SourceAgent): Conversations {
+function inDatabase(db: SourceDatabase, agent: SourceAgent, root: string): Conversations {
   const left = unreadOf(db, agent);
   if (!db.has("session_nodes", "session_key", "current_session_id", "entry_json")) return { found: [], left };
   if (!db.has("transcript_events", "session_id", "seq", "event_json")) return { found: [], left };
@@ -77,7 +80,7 @@ function inDatabase(db: SourceDatabase, agent: SourceAgent): Conversations {
   ))
     if (typeof key === "string" && typeof id === "string")
       current.set(key, { ...ofColumns(columns), ...slim(parseFields(String(entry)) ?? {}), sessionId: id });
-  const all = [...windowsOf(db, current)].map((window) => conversationIn(window, { db, agent, current }));
+  const all = [...windowsOf(db, current)].map((window) => conversationIn(window, { db, agent, root, current }));
   return { found: [...all, ...archivesIn(db, agent)], left };
 }
 
@@ -119,27 +122,29 @@ function* windowsOf(db: SourceDatabase, current: ReadonlyMap<string, Fields>): G
   for (const { session_id: id, session_key: key, updated_at: at } of windows) {
     if (typeof id !== "string" || typeof key !== "string") continue;
     seen.add(id);
-    yield { sessionId: id, key, updatedAt: Number(at), entries: counts.get(id) ?? 0 };
+    yield { sessionId: id, key, updatedAt: timeIn(at) ?? 0, entries: counts.get(id) ?? 0 };
   }
   for (const [key, { sessionId, updatedAt }] of current)
     if (typeof sessionId === "string" && !seen.has(sessionId))
-      yield { sessionId, key, updatedAt: Number(updatedAt) || 0, entries: counts.get(sessionId) ?? 0 };
+      yield { sessionId, key, updatedAt: timeIn(updatedAt) ?? 0, entries: counts.get(sessionId) ?? 0 };
 }
 
 interface InDatabase {
   readonly db: SourceDatabase;
   readonly agent: SourceAgent;
+  /** The source's directory. */
+  readonly root: string;
   readonly current: ReadonlyMap<string, Fields>;
 }
 
 function conversationIn(
   { sessionId, key, updatedAt, entries }: Window,
-  { db, agent, current }: InDatabase,
+  { db, agent, root, current }: InDatabase,
 ): SourceConversation {
   const row = current.get(key);
   const isCurrent = row?.["sessionId"] === sessionId;
-  const at = isCurrent ? Number(row["updatedAt"]) || updatedAt : updatedAt;
-  const cold = entries === 0 ? coldOf(db, agent, sessionId) : undefined;
+  const at = isCurrent ? (timeIn(row["updatedAt"]) ?? updatedAt) : updatedAt;
+  const cold = entries === 0 ? coldOf(db, join(agent.sessions, "cold"), root, sessionId) : undefined;
   return {
     id: `${agent.id}/${sessionId}`,
     agent: agent.id,
@@ -154,16 +159,16 @@ function conversationIn(
 }
 
 /** The lines of a session that was packed since nobody used it, in the database or in a file. */
-function coldOf(db: SourceDatabase, agent: SourceAgent, sessionId: string): (() => Lines) | undefined {
+function coldOf(db: SourceDatabase, folder: string, root: string, sessionId: string): (() => Lines) | undefined {
   const table = "session_transcript_cold_archives";
   if (!db.has(table, "session_id", "archive_name", "archive_blob")) return undefined;
   const find = () => [...db.rows(`SELECT archive_name, archive_blob FROM ${table} WHERE session_id = ?`, sessionId)][0];
   const found = find();
   if (!found) return undefined;
-  const file = join(agent.sessions, "cold", basename(String(found["archive_name"])));
+  const file = join(folder, basename(String(found["archive_name"])));
   return async function* () {
     const blob = find()?.["archive_blob"];
-    yield* coldLines(blob instanceof Uint8Array ? blob : await readFile(file));
+    yield* coldLines(blob instanceof Uint8Array ? Readable.from([blob]) : await readSource(file, root, BLOCK_BYTES));
   };
 }
 
@@ -177,13 +182,12 @@ function* archivesIn(db: SourceDatabase, agent: SourceAgent): Generator<SourceCo
   for (const row of rows) {
     const { place, encoding } = row;
     const sessionId = String(row["session_id"]);
-    const at = Number(row["created_at"]);
-    const blob = (): Buffer => {
+    const at = timeIn(row["created_at"]) ?? 0;
+    const blob = (): Uint8Array => {
       const bytes = [...db.rows(`SELECT archive_blob FROM ${table} WHERE rowid = ?`, Number(place))][0]?.[
         "archive_blob"
       ];
-      const packed = bytes instanceof Uint8Array ? bytes : Buffer.alloc(0);
-      return encoding === "zstd" ? zstdDecompressSync(packed) : Buffer.from(packed);
+      return bytes instanceof Uint8Array ? Buffer.from(bytes) : Buffer.alloc(0);
     };
     yield {
       id: `${agent.id}/${sessionId}/${at}`,
@@ -194,7 +198,7 @@ function* archivesIn(db: SourceDatabase, agent: SourceAgent): Generator<SourceCo
       row: {},
       updatedAt: at,
       version: String(row["archive_sha256"]),
-      lines: () => splitLines(blob()),
+      lines: () => archiveLines(blob(), encoding === "zstd"),
     };
   }
 }
@@ -229,9 +233,9 @@ const slim = (row: Fields): Fields =>
     ),
   );
 
-async function inFiles(agent: SourceAgent, inDb: ReadonlySet<string>): Promise<Conversations> {
+async function inFiles(agent: SourceAgent, root: string, inDb: ReadonlySet<string>): Promise<Conversations> {
   const left: Left[] = [];
-  const rows = await rowsOf(agent, left);
+  const rows = await rowsOf(agent, root, left);
   const names = (await unlessMissing(readdir(agent.sessions))) ?? [];
   const found: SourceConversation[] = [];
   const taken = new Set<string>();
@@ -240,13 +244,13 @@ async function inFiles(agent: SourceAgent, inDb: ReadonlySet<string>): Promise<C
     if (inDb.has(sessionId)) continue;
     const file = names.includes(fileName(row)) ? fileName(row) : `${basename(sessionId)}.jsonl`;
     taken.add(file);
-    found.push(await ofFile({ agent, file, sessionId, key, row, state: "current" }));
+    found.push(await ofFile({ agent, root, file, sessionId, key, row, state: "current" }));
   }
   const keys = new Map([...rows].map(([key, { sessionId }]) => [sessionId, key] as const));
   for (const file of names.filter((one) => !taken.has(one))) {
     const read = readName(file, inDb);
     if (typeof read !== "string")
-      found.push(await ofFile({ agent, file, key: keys.get(read.sessionId), row: {}, ...read }));
+      found.push(await ofFile({ agent, root, file, key: keys.get(read.sessionId), row: {}, ...read }));
     else if (read !== "") left.push({ name: `${agent.id}/${file}`, why: read });
   }
   return { found, left };
@@ -276,10 +280,14 @@ function whyLeft(name: string): string | undefined {
   return /\.(?:bak|tmp|migrated)/.test(name) ? "an earlier copy of a file" : "of no known kind";
 }
 
-async function rowsOf({ sessions, id }: SourceAgent, left: Left[]): Promise<ReadonlyMap<string, Fields>> {
-  const text = await unlessMissing(readFile(join(sessions, "sessions.json"), "utf8"));
-  if (text === undefined) return new Map();
+/** Bytes of the file of all rows: JSON of more is no text for V8. */
+const MOST_ROWS = 256 * 1024 * 1024;
+
+async function rowsOf(agent: SourceAgent, root: string, left: Left[]): Promise<ReadonlyMap<string, Fields>> {
+  const { sessions, id } = agent;
   try {
+    const text = await readSourceText(join(sessions, "sessions.json"), root, MOST_ROWS);
+    if (text === undefined) return new Map();
     const value = parseFields(text) ?? JSON5.parse<unknown>(text);
     const rows = Object.entries(isFields(value) ? value : {}).flatMap(([key, row]) =>
       isFields(row) && typeof row["sessionId"] === "string" ? [[key, slim(row)] as const] : [],
@@ -288,14 +296,17 @@ async function rowsOf({ sessions, id }: SourceAgent, left: Left[]): Promise<Read
   } catch (error) {
     left.push({
       name: `sessions.json of ${id}`,
-      why: `it cannot be read (${errorText(error)}); its transcripts are taken without their chats`,
+      why: `it cannot be read (${whyOf(error)}); its transcripts are taken without their chats`,
     });
     return new Map();
   }
 }
 
+const whyOf = (error: unknown): string => errorText(error).replace(/^it cannot be read: /, "");
+
 interface OfFile {
   readonly agent: SourceAgent;
+  readonly root: string;
   readonly file: string;
   readonly sessionId: string;
   readonly key: string | undefined;
@@ -303,10 +314,11 @@ interface OfFile {
   readonly state: SourceConversation["state"];
 }
 
-async function ofFile({ agent, file, sessionId, key, row, state }: OfFile): Promise<SourceConversation> {
+async function ofFile({ agent, root, file, sessionId, key, row, state }: OfFile): Promise<SourceConversation> {
   const path = join(agent.sessions, file);
-  const facts = await unlessMissing(stat(path));
-  const updatedAt = Number(row["updatedAt"]) || Math.floor(facts?.mtimeMs ?? 0);
+  const facts = await factsOf(path, root);
+  const { size = 0, mtimeMs = 0, fault } = facts ?? {};
+  const updatedAt = timeIn(row["updatedAt"]) ?? Math.floor(mtimeMs);
   return {
     id: `${agent.id}/${state === "current" ? sessionId : file}`,
     agent: agent.id,
@@ -315,7 +327,25 @@ async function ofFile({ agent, file, sessionId, key, row, state }: OfFile): Prom
     state,
     row,
     updatedAt,
-    version: `${facts?.size ?? 0}/${facts?.mtimeMs ?? 0}/${updatedAt}`,
-    lines: facts ? () => transcriptLines(path) : undefined,
+    version: `${size}/${mtimeMs}/${updatedAt}`,
+    ...(fault !== undefined && { fault }),
+    lines: facts ? () => transcriptLines(path, root) : undefined,
   };
+}
+
+async function factsOf(path: string, root: string): Promise<(Partial<SourceFile> & { fault?: string }) | undefined> {
+  try {
+    return await sourceFile(path, root);
+  } catch (error) {
+    return { fault: SourceFault.of(error).message };
+  }
+}
+
+/** The end of the year 9999: later times cannot be written as dates of four digits. */
+const LAST_TIME = 253_402_300_799_999;
+
+/** Undefined for what is no time. */
+function timeIn(value: unknown): number | undefined {
+  const at = Math.floor(Number(value));
+  return at > 0 && at <= LAST_TIME ? at : undefined;
 }

@@ -1,13 +1,15 @@
-import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { writeAtomic } from "../../../store/disk.ts";
 import { makeDirectory } from "../../../store/make-directory.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
+import { readSource, SourceFault, sourceFile } from "../frame/source-file.ts";
 
 /** Where copied files are, below the media folder of the target. */
 const FOLDER = "imported";
 const MARK = "/media/";
+/** Bytes that are copied at once. */
+const BLOCK_BYTES = 256 * 1024;
 /** Characters of a path below the media folder. */
 const MOST_NAME = 400;
 /** Characters in front of the mark among which the path begins. */
@@ -18,10 +20,12 @@ export class MediaCopies {
   readonly #from: string;
   readonly #to: string;
   readonly #files: ReadonlySet<string>;
-  readonly #copies = new Map<string, Promise<void>>();
+  readonly #source: string;
+  readonly #copies = new Map<string, Promise<boolean>>();
   readonly #front: RegExp;
 
   private constructor(source: string, media: string, files: ReadonlySet<string>) {
+    this.#source = source;
     this.#from = join(source, "media");
     this.#to = join(media, FOLDER);
     this.#files = files;
@@ -64,8 +68,8 @@ export class MediaCopies {
     return done === 0 ? line : written + line.slice(done);
   }
 
-  /** Copies a file, once. A copy that is there is not made again. */
-  copy(file: string): Promise<void> {
+  /** Copies a file, once. A copy that is there is not made again. False when the source's file cannot be read. */
+  copy(file: string): Promise<boolean> {
     const known = this.#copies.get(file);
     if (known) return known;
     const copying = this.#copy(file);
@@ -73,12 +77,22 @@ export class MediaCopies {
     return copying;
   }
 
-  async #copy(file: string): Promise<void> {
+  async #copy(file: string): Promise<boolean> {
+    try {
+      await this.#write(file);
+      return true;
+    } catch (error) {
+      if (SourceFault.in(error)) return false;
+      throw error;
+    }
+  }
+
+  async #write(file: string): Promise<void> {
     const [from, to] = [join(this.#from, file), join(this.#to, file)];
     const there = await unlessMissing(stat(to));
-    if (there?.size === (await stat(from)).size) return;
+    if (there !== undefined && there.size === (await sourceFile(from, this.#source))?.size) return;
     await makeDirectory(dirname(to));
-    await writeAtomic(to, createReadStream(from));
+    await writeAtomic(to, await readSource(from, this.#source, BLOCK_BYTES));
   }
 
   /** The longest name of a file at the beginning of a text: names may have spaces. */

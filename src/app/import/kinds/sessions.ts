@@ -19,7 +19,7 @@ import { placeHere } from "./config.ts";
 import { type SourceConversation, conversationsOf } from "./conversations.ts";
 import { MediaCopies } from "./media.ts";
 import { keyHere, type SourceKeyRules, rowHere } from "./session-rows.ts";
-import { TranscriptCopy } from "./transcripts.ts";
+import { type Lines, TranscriptCopy } from "./transcripts.ts";
 
 const KIND = "sessions";
 
@@ -121,6 +121,7 @@ class Taking {
       id: conversation.id,
       name: conversation.key ?? conversation.id,
       version: conversation.version,
+      ...leftOf(placed),
       take: (to, before) => this.#take(placed, to, before),
     };
   }
@@ -181,16 +182,16 @@ class Taking {
     });
     const hash = createHash("sha256");
     let left: string | undefined;
-    await writeAtomic(path, hashed(copy.pieces(conversation.lines?.() ?? []), hash), async () => {
+    await writeAtomic(path, hashed(copy.pieces(conversation.lines?.() ?? NO_LINES), hash), async () => {
       const mark = await hashOf(path);
       if (mark !== undefined && mark !== before?.mark && mark !== hash.copy().digest("hex"))
         left = before ? "the conversation has gone on here since" : `another conversation is in ${file} here`;
       if (left !== undefined) return false;
-      for (const name of named) await this.#media.copy(name);
+      for (const name of named) if (!(await this.#media.copy(name))) missing.add(name);
       return mark !== hash.copy().digest("hex");
     });
     const mark = hash.digest("hex");
-    const gone = missing.size === 0 ? [] : [`${missing.size} media files that it names are not in the source`];
+    const gone = missing.size === 0 ? [] : [`${missing.size} media files that it names are not in the source, or cannot be read`];
     return { mark, hasGuests: copy.hasGuests, notes: [...copy.notes, ...gone], ...(left !== undefined && { left }) };
   }
 
@@ -213,6 +214,21 @@ interface RowPlace {
   readonly key: SessionKey;
   readonly file: string;
   readonly hasGuests: boolean;
+}
+
+const NO_LINES: Lines = { async *[Symbol.asyncIterator]() {} };
+
+/** Bytes of a file's name that every file system takes, without the ending of a file that is being written. */
+const MOST_NAME = 255 - ".0123456789ab.tmp".length;
+
+/** Why a conversation stays behind, where its reading has shown it, or its id can be no name of a file. */
+function leftOf({ conversation }: Placed): { left?: string } {
+  const { fault, sessionId } = conversation;
+  if (fault !== undefined) return { left: fault };
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u001f\u007f]/.test(sessionId)) return { left: "its id has control characters" };
+  const isLong = Buffer.byteLength(archiveName({ ...conversation, state: "deleted" })) > MOST_NAME;
+  return isLong ? { left: "its id is too long for the name of a file" } : {};
 }
 
 const NOTHING_WRITTEN: Written = { mark: "", hasGuests: false, notes: ["it has no transcript"] };

@@ -1,67 +1,123 @@
-import { createReadStream } from "node:fs";
-import { pipeline } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { createZstdDecompress, zstdDecompressSync } from "node:zlib";
 import { parseFields, parseHeader, TRANSCRIPT_VERSION } from "../../../sessions/transcript/entries.ts";
 import { OlderLines } from "../../../sessions/transcript/migrate.ts";
 import { type Fields, isFields } from "../../../utils/fields.ts";
 import type { SourceDatabase } from "../frame/source.ts";
+import { readSource, SourceFault } from "../frame/source-file.ts";
 
-const BLOCK_BYTES = 256 * 1024;
+/** Bytes that are read at once. */
+export const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 10;
-/** Bytes of a line that are read as JSON. A longer one is copied as it is. */
-const MOST_READ = 64 * 1024 * 1024;
+/** Bytes of a line. A longer one is left out. */
+const MOST_LINE = 64 * 1024 * 1024;
+/** Bytes that a compressed transcript may have when it is expanded: a few kilobytes can expand to fill the disk. */
+const MOST_EXPANDED = 1024 * 1024 * 1024;
 /** Damaged lines that a note names. */
 const MOST_NAMED = 10;
 
-/** Lines of a transcript, without their newlines. */
-export type Lines = AsyncIterable<Buffer> | Iterable<Buffer>;
+/** A line of a transcript without its newline; undefined for one that is too long, or cannot be expanded. */
+export type Line = Buffer | undefined;
 
-/** The lines of a file, also of one that is compressed. Only newlines separate them: JSON may have other line separators in its texts. */
-export async function* transcriptLines(path: string): AsyncGenerator<Buffer> {
-  const bytes = createReadStream(path, { highWaterMark: BLOCK_BYTES });
-  // An error of either stream is thrown by the loop below.
-  const blocks: AsyncIterable<Buffer> = path.endsWith(".zst")
-    ? pipeline(bytes, createZstdDecompress(), () => {})
-    : bytes;
-  let held: Buffer[] = [];
-  for await (const block of blocks) {
-    let start = 0;
-    for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
-      yield Buffer.concat([...held, block.subarray(start, end)]);
-      held = [];
-      start = end + 1;
-    }
-    if (start < block.length) held.push(block.subarray(start));
-  }
-  if (held.length > 0) yield Buffer.concat(held);
+/** Errors of the source are thrown as `SourceFault`. */
+export type Lines = AsyncIterable<Line>;
+
+/**
+ * The lines of a file of the source, also of one that is compressed. Only newlines separate them: JSON may have other line separators in its
+ * texts.
+ */
+export async function* transcriptLines(path: string, root: string): AsyncGenerator<Line> {
+  const bytes = await readSource(path, root, BLOCK_BYTES);
+  yield* linesOf(path.endsWith(".zst") ? expanded(bytes) : bytes);
 }
 
+/** The lines of an archive in a database. */
+export const archiveLines = (bytes: Uint8Array, isPacked: boolean): Lines =>
+  linesOf(isPacked ? expanded(Readable.from([bytes])) : Readable.from([bytes]));
+
 /** The entries of a session in an agent's database. Long ones are compressed. */
-export function* databaseLines(db: SourceDatabase, sessionId: string): Generator<Buffer> {
+export async function* databaseLines(db: SourceDatabase, sessionId: string): AsyncGenerator<Line> {
   const zstd = db.has("transcript_events", "event_zstd") ? ", event_zstd" : "";
-  const rows = db.rows(`SELECT event_json${zstd} FROM transcript_events WHERE session_id = ? ORDER BY seq`, sessionId);
-  for (const { event_json: text, event_zstd: packed } of rows) {
-    if (typeof text === "string") yield Buffer.from(text);
-    else if (packed instanceof Uint8Array) yield zstdDecompressSync(packed);
+  const sql = `SELECT event_json${zstd} FROM transcript_events WHERE session_id = ? ORDER BY seq`;
+  try {
+    for (const { event_json: text, event_zstd: packed } of db.rows(sql, sessionId)) {
+      if (typeof text === "string") yield Buffer.from(text);
+      else if (packed instanceof Uint8Array) yield entryIn(packed);
+    }
+  } catch (error) {
+    throw SourceFault.of(error);
+  }
+}
+
+function entryIn(packed: Uint8Array): Line {
+  try {
+    return zstdDecompressSync(packed, { maxOutputLength: MOST_LINE });
+  } catch {
+    // Damaged or too long: the copy counts the line among those that are left out.
+    return undefined;
   }
 }
 
 /** The entries of an archive of a session that was not used for long: the rows of its tables as lines. */
-export function* coldLines(packed: Uint8Array): Generator<Buffer> {
-  for (const line of splitLines(zstdDecompressSync(packed))) {
-    const { kind, row } = parseFields(line.toString("utf8")) ?? {};
-    if (kind === "event" && isFields(row) && typeof row["event_json"] === "string")
+export async function* coldLines(packed: Readable): AsyncGenerator<Line> {
+  for await (const line of linesOf(expanded(packed))) {
+    const { kind, row } = (line && parseFields(line.toString("utf8"))) ?? {};
+    if (line === undefined) yield undefined;
+    else if (kind === "event" && isFields(row) && typeof row["event_json"] === "string")
       yield Buffer.from(row["event_json"]);
   }
 }
 
-export function* splitLines(bytes: Buffer): Generator<Buffer> {
-  let start = 0;
-  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    yield bytes.subarray(start, end);
-    start = end + 1;
+/** Expands blocks one after the other, up to a limit. */
+async function* expanded(packed: Readable): AsyncGenerator<Buffer> {
+  let size = 0;
+  // An error of either stream is thrown by the loop.
+  const blocks: AsyncIterable<Buffer> = pipeline(packed, createZstdDecompress({ chunkSize: BLOCK_BYTES }), () => {});
+  for await (const block of blocks) {
+    size += block.length;
+    if (size > MOST_EXPANDED) throw new SourceFault(`it expands to more than ${MOST_EXPANDED} bytes`);
+    yield block;
   }
-  if (start < bytes.length) yield bytes.subarray(start);
+}
+
+async function* linesOf(blocks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+  let held = new HeldLine();
+  try {
+    for await (const block of blocks) {
+      let start = 0;
+      for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
+        held.add(block.subarray(start, end));
+        yield held.line;
+        held = new HeldLine();
+        start = end + 1;
+      }
+      held.add(block.subarray(start));
+    }
+  } catch (error) {
+    throw SourceFault.of(error);
+  }
+  if (!held.isEmpty) yield held.line;
+}
+
+/** A line while it is read. One that becomes too long is no longer held. */
+class HeldLine {
+  #parts: Buffer[] = [];
+  #size = 0;
+
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
+  get line(): Line {
+    return this.#size > MOST_LINE ? undefined : Buffer.concat(this.#parts);
+  }
+
+  add(part: Buffer): void {
+    if (part.length === 0) return;
+    this.#size += part.length;
+    if (this.#size > MOST_LINE) this.#parts = [];
+    else this.#parts.push(part);
+  }
 }
 
 export interface CopyFacts {
@@ -80,6 +136,8 @@ export interface CopyFacts {
 export class TranscriptCopy {
   /** Numbers of the lines that could not be read, from 1. They are copied as they are. */
   readonly damaged: number[] = [];
+  /** Numbers of the lines that are left out. */
+  readonly lost: number[] = [];
   /** Whether somebody else than the owner has written. */
   hasGuests = false;
   messages = 0;
@@ -115,23 +173,25 @@ export class TranscriptCopy {
 
   /** Notes about lines for the receipt. */
   get notes(): readonly string[] {
-    const { damaged } = this;
-    if (damaged.length === 0) return [];
-    const named = damaged.slice(0, MOST_NAMED).join(", ");
-    const more = damaged.length > MOST_NAMED ? ` and ${damaged.length - MOST_NAMED} more` : "";
-    const subject = damaged.length === 1 ? `line ${named} cannot` : `lines ${named}${more} cannot`;
-    return [`${subject} be read, and ${damaged.length === 1 ? "is" : "are"} copied as found`];
+    const { damaged, lost } = this;
+    const note = (numbers: readonly number[], why: string, what: string) =>
+      numbers.length === 0 ? [] : [`${named(numbers)} ${why}, and ${numbers.length === 1 ? "is" : "are"} ${what}`];
+    return [
+      ...note(damaged, "cannot be read", "copied as found"),
+      ...note(lost, "cannot be expanded, or exceeded 64 MiB", "left out"),
+    ];
   }
 
-  #written(line: Buffer, number: number): readonly Buffer[] {
+  #written(line: Line, number: number): readonly Buffer[] {
+    if (line === undefined) {
+      this.lost.push(number);
+      this.#tree.skip();
+      return number === 1 ? [Buffer.from(this.#header({}))] : [];
+    }
     return number === 1 ? this.#first(line) : this.#other(line, number);
   }
 
   #other(line: Buffer, number: number): readonly Buffer[] {
-    if (line.length > MOST_READ) {
-      this.damaged.push(number);
-      return [line];
-    }
     const text = line.toString("utf8");
     if (text.trim() === "") return [];
     const fields = parseFields(text);
@@ -144,7 +204,7 @@ export class TranscriptCopy {
 
   /** A file without a header gets one: its first line may be an entry. */
   #first(line: Buffer): readonly Buffer[] {
-    const text = line.length > MOST_READ ? "" : line.toString("utf8");
+    const text = line.toString("utf8");
     const header = parseHeader(text);
     if (!header) return [Buffer.from(this.#header({})), ...this.#other(line, 1)];
     const fields = parseFields(text.replace(/^\uFEFF/, "")) ?? {};
@@ -185,6 +245,12 @@ export class TranscriptCopy {
   }
 }
 
+function named(numbers: readonly number[]): string {
+  const some = numbers.slice(0, MOST_NAMED).join(", ");
+  if (numbers.length === 1) return `line ${some}`;
+  return `lines ${some}${numbers.length > MOST_NAMED ? ` and ${numbers.length - MOST_NAMED} more` : ""}`;
+}
+
 const LINE_END = Buffer.from("\n");
 
 /** Types of entries that the source's programs put into the branch. They pass over all others. */
@@ -210,9 +276,16 @@ class Tree {
   #leaf: string | null = null;
   /** The parent that the next entry names when it is to follow the leaf. */
   #nextParent: string | null = null;
+  /** Whether an entry is left out since the last one of the branch. */
+  #isBroken = false;
   /** Entries since the last reset. */
   #since: Set<string> | undefined;
   #last: { readonly id: string; readonly parentId: string | null; readonly timestamp: unknown } | undefined;
+
+  /** Told of an entry that is left out: the next one of the branch follows the one before it. */
+  skip(): void {
+    this.#isBroken = true;
+  }
 
   /** The entry as it is written here; the same object when nothing changes. */
   place(fields: Fields): Fields {
@@ -251,6 +324,7 @@ class Tree {
     }
     const parentId = isBeside ? fields["parentId"] : this.#parentOf(fields);
     if (!isBeside) {
+      this.#isBroken = false;
       this.#leaf = id;
       this.#nextParent = id;
     }
@@ -260,7 +334,7 @@ class Tree {
   }
 
   #parentOf({ parentId }: Fields): string | null {
-    if (typeof parentId !== "string" && parentId !== null) return this.#leaf;
+    if (this.#isBroken || (typeof parentId !== "string" && parentId !== null)) return this.#leaf;
     const isBefore = this.#since !== undefined && (parentId === null || !this.#since.has(parentId));
     const isNext = parentId === this.#nextParent && this.#leaf !== this.#nextParent;
     return isBefore || isNext ? this.#leaf : parentId;

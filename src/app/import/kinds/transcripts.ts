@@ -11,6 +11,8 @@ export const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 10;
 /** Bytes of a line. A longer one is left out. */
 const MOST_LINE = 64 * 1024 * 1024;
+/** Lines of a transcript: a few kilobytes can expand to thousands of millions of empty ones. */
+const MOST_LINES = 5_000_000;
 /** Bytes that a compressed transcript may have when it is expanded: a few kilobytes can expand to fill the disk. */
 const MOST_EXPANDED = 1024 * 1024 * 1024;
 /** Damaged lines that a note names. */
@@ -82,6 +84,7 @@ async function* expanded(packed: Readable): AsyncGenerator<Buffer> {
 
 async function* linesOf(blocks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let held = new HeldLine();
+  let count = 0;
   try {
     for await (const block of blocks) {
       let start = 0;
@@ -90,6 +93,8 @@ async function* linesOf(blocks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
         yield held.line;
         held = new HeldLine();
         start = end + 1;
+        count += 1;
+        if (count > MOST_LINES) throw new SourceFault(`it has more than ${MOST_LINES} lines`);
       }
       held.add(block.subarray(start));
     }

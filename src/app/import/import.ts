@@ -150,7 +150,13 @@ async function plan(source: ImportSource, target: Target, options: ImportOptions
     kinds.push({
       kind: kind.id,
       title: kind.title,
-      items: items.map((item) => ({ id: item.id, name: item.name, state: state(item), ...whyOf(item), notes: item.notes ?? [] })),
+      items: items.map((item) => ({
+        id: item.id,
+        name: item.name,
+        state: state(item),
+        ...whyOf(item),
+        notes: item.notes ?? [],
+      })),
       left,
     });
   }

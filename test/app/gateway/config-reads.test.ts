@@ -18,7 +18,7 @@ const SECTIONS = schemaKeys().flatMap(({ path: [name = "", ...below] }) => (belo
 const AT_START = schemaKeys().flatMap(({ path, node }) => (node["applies"] === "at start" ? [path.join(".")] : []));
 /** Sections of which one message and the commands below need nothing, and those that are read at the start. */
 const OTHER_OCCASIONS = ["$schema", "approvals", "audio", "bindings", "broadcast", "budgets", "channels", "retention"];
-const UNREAD = [...OTHER_OCCASIONS, "gateway", "logging", "journal", "env"];
+const UNREAD = [...OTHER_OCCASIONS, "gateway", "logging", "journal", "env", "security"];
 
 /** A comparison of two configs and a list of all that is in one read every key, and put none into force. */
 const WALKS = /\bdifferences |config\/shown\.ts/;

@@ -43,10 +43,11 @@ interface Report {
 async function imported(env: Readonly<Record<string, string>>) {
   const { out, err } = await run(["import", "--json"], env);
   expect(err).toBe("");
-  const found = (JSON.parse(out) as Report).kinds.find(({ kind }) => kind === "sessions");
+  const { kinds, unread } = JSON.parse(out) as Report & { unread: readonly string[] };
+  const found = kinds.find(({ kind }) => kind === "sessions");
   if (!found) throw new Error("no conversations");
-  const stays = [...found.items.filter(({ state }) => state === "left").map(({ id, why }) => `${id}: ${why}`)];
-  return { ...found, stays: [...stays, ...found.left.map(({ name, why }) => `${name}: ${why}`)] };
+  const stays = found.items.filter(({ state }) => state === "left").map(({ id, why }) => `${id}: ${why}`);
+  return { ...found, stays: [...stays, ...found.left.map(({ name, why }) => `${name}: ${why}`), ...unread] };
 }
 
 const receiptsOf = (target: string): string => readFileSync(join(target, "state", "imports.jsonl"), "utf8");
@@ -119,7 +120,7 @@ const BAD: readonly {
       mkdirSync(join(source, "agents", "main", "agent"));
       writeFileSync(join(source, "agents", "main", "agent", "openclaw-agent.sqlite"), "garbage ".repeat(1000));
     },
-    says: /database of main: it cannot be read/,
+    says: /openclaw-agent\.sqlite cannot be read/,
   },
   {
     what: "an id with a NUL",
@@ -127,7 +128,12 @@ const BAD: readonly {
     says: /it cannot be read|control characters/,
     receipt: true,
   },
-  { what: "an id of 300 characters", rows: withRow("x".repeat(300)), says: /it cannot be read|too long/, receipt: true },
+  {
+    what: "an id of 300 characters",
+    rows: withRow("x".repeat(300)),
+    says: /it cannot be read|too long/,
+    receipt: true,
+  },
 ];
 
 test.each(BAD)("$what stays behind, and the rest is imported", async ({ make, rows, says, receipt }) => {
@@ -170,7 +176,9 @@ test("a line of more than 64 MiB is left out and named, and the next entry follo
   const { items } = await imported(env);
   const item = items.find(({ id }) => id.endsWith(".zst"));
   expect(item?.notes).toEqual([expect.stringMatching(/^line 3 .* 64 MiB, and is left out$/)]);
-  const lines = readFileSync(join(target, item?.made ?? ""), "utf8").trimEnd().split("\n");
+  const lines = readFileSync(join(target, item?.made ?? ""), "utf8")
+    .trimEnd()
+    .split("\n");
   expect(lines).toHaveLength(3);
   expect(JSON.parse(lines[2] ?? "")).toMatchObject({ id: "m3", parentId: "m1" });
 });
@@ -179,7 +187,9 @@ test.each([9e15, -1, 1e300])("a chat with the time %d is taken with the time of 
   const { sessions, env } = place(withRow("odd", updatedAt));
   writeFileSync(join(sessions, "odd.jsonl"), GOOD);
   const { items } = await imported(env);
-  expect(items.map(({ id, state }) => [id, state]).toSorted()).toEqual([
+  expect(
+    items.map(({ id, state }) => [id, state]).toSorted(([one = ""], [other = ""]) => (one < other ? -1 : 1)),
+  ).toEqual([
     ["main/good", "taken"],
     ["main/odd", "taken"],
   ]);
@@ -197,7 +207,9 @@ test("a time of a database that no number holds exactly does not end the reading
     db.prepare("INSERT INTO transcript_events VALUES ('far', ?, ?, 1)").run(at, line);
   db.close();
   const { items } = await imported(env);
-  expect(items.map(({ id, state }) => [id, state]).toSorted()).toEqual([
+  expect(
+    items.map(({ id, state }) => [id, state]).toSorted(([one = ""], [other = ""]) => (one < other ? -1 : 1)),
+  ).toEqual([
     ["main/far", "taken"],
     ["main/good", "taken"],
   ]);

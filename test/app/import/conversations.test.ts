@@ -263,7 +263,7 @@ test("conversations in files go on under the keys of the same chats, and the sou
   expect(readFileSync(join(here, "a b.png"), "utf8")).toBe("png");
   expect(existsSync(join(here, "unnamed.ogg"))).toBe(false);
   expect(items.find(({ id }) => id === "main/s-slack")?.notes).toEqual([
-    "1 media files that it names are not in the source",
+    "1 media files that it names are not in the source, or cannot be read",
   ]);
   expect(left).toEqual([
     { name: "main/s-direct.jsonl.lock", why: "a lock of the other program" },

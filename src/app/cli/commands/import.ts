@@ -46,7 +46,8 @@ function print(io: Io, imported: ImportReport): void {
   const { source, target, era, dryRun, warnings, unread, channelsOff, kinds } = imported;
   io.out(`${dryRun ? "Would import" : "Imported"} ${shown(source)} (${ERAS[era]}) into ${target}.
 `);
-  for (const warning of [...warnings, ...unread]) io.out(`Warning: ${shown(warning)}
+  for (const warning of [...warnings, ...unread])
+    io.out(`Warning: ${shown(warning)}
 `);
   for (const kind of kinds) printKind(io, kind);
   if (dryRun) io.out("\nNothing was written. Run the same without --dry-run.\n");

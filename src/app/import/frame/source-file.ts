@@ -44,7 +44,7 @@ export async function sourceFile(path: string, root: string): Promise<SourceFile
 }
 
 /** The bytes of a regular file of the source, in blocks. Throws `SourceFault`. */
-export async function readSource(path: string, root: string, blockBytes: number): Promise<ReadStream> {
+export async function openSourceFile(path: string, root: string, blockBytes: number): Promise<ReadStream> {
   const found = await sourceFile(path, root);
   if (!found) throw new SourceFault("it is no longer there");
   return (await openRegular(found.path)).createReadStream({ highWaterMark: blockBytes });

@@ -8,7 +8,7 @@ import { errorText } from "../../../utils/text/error-text.ts";
 import { errorCode, unlessMissing } from "../../../utils/missing.ts";
 import type { Left } from "../frame/kind.ts";
 import type { ImportSource, SourceAgent, SourceDatabase } from "../frame/source.ts";
-import { readSource, readSourceText, SourceFault, sourceFile, type SourceFile } from "../frame/source-file.ts";
+import { openSourceFile, readSourceText, SourceFault, sourceFile, type SourceFile } from "../frame/source-file.ts";
 import { archiveLines, BLOCK_BYTES, coldLines, databaseLines, type Lines, transcriptLines } from "./transcripts.ts";
 
 /** A transcript of the source, and the row of its chat. */
@@ -168,7 +168,9 @@ function coldOf(db: SourceDatabase, folder: string, root: string, sessionId: str
   const file = join(folder, basename(String(found["archive_name"])));
   return async function* () {
     const blob = find()?.["archive_blob"];
-    yield* coldLines(blob instanceof Uint8Array ? Readable.from([blob]) : await readSource(file, root, BLOCK_BYTES));
+    yield* coldLines(
+      blob instanceof Uint8Array ? Readable.from([blob]) : await openSourceFile(file, root, BLOCK_BYTES),
+    );
   };
 }
 

@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from "node:path";
 import { writeAtomic } from "../../../store/disk.ts";
 import { makeDirectory } from "../../../store/make-directory.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
-import { readSource, SourceFault, sourceFile } from "../frame/source-file.ts";
+import { openSourceFile, SourceFault, sourceFile } from "../frame/source-file.ts";
 
 /** Where copied files are, below the media folder of the target. */
 const FOLDER = "imported";
@@ -92,7 +92,7 @@ export class MediaCopies {
     const there = await unlessMissing(stat(to));
     if (there !== undefined && there.size === (await sourceFile(from, this.#source))?.size) return;
     await makeDirectory(dirname(to));
-    await writeAtomic(to, await readSource(from, this.#source, BLOCK_BYTES));
+    await writeAtomic(to, await openSourceFile(from, this.#source, BLOCK_BYTES));
   }
 
   /** The longest name of a file at the beginning of a text: names may have spaces. */

@@ -191,7 +191,8 @@ class Taking {
       return mark !== hash.copy().digest("hex");
     });
     const mark = hash.digest("hex");
-    const gone = missing.size === 0 ? [] : [`${missing.size} media files that it names are not in the source, or cannot be read`];
+    const gone =
+      missing.size === 0 ? [] : [`${missing.size} media files that it names are not in the source, or cannot be read`];
     return { mark, hasGuests: copy.hasGuests, notes: [...copy.notes, ...gone], ...(left !== undefined && { left }) };
   }
 

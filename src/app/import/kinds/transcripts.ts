@@ -4,7 +4,7 @@ import { parseFields, parseHeader, TRANSCRIPT_VERSION } from "../../../sessions/
 import { OlderLines } from "../../../sessions/transcript/migrate.ts";
 import { type Fields, isFields } from "../../../utils/fields.ts";
 import type { SourceDatabase } from "../frame/source.ts";
-import { readSource, SourceFault } from "../frame/source-file.ts";
+import { openSourceFile, SourceFault } from "../frame/source-file.ts";
 
 /** Bytes that are read at once. */
 export const BLOCK_BYTES = 256 * 1024;
@@ -19,17 +19,17 @@ const MOST_EXPANDED = 1024 * 1024 * 1024;
 const MOST_NAMED = 10;
 
 /** A line of a transcript without its newline; undefined for one that is too long, or cannot be expanded. */
-export type Line = Buffer | undefined;
+export type EntryLine = Buffer | undefined;
 
 /** Errors of the source are thrown as `SourceFault`. */
-export type Lines = AsyncIterable<Line>;
+export type Lines = AsyncIterable<EntryLine>;
 
 /**
  * The lines of a file of the source, also of one that is compressed. Only newlines separate them: JSON may have other line separators in its
  * texts.
  */
-export async function* transcriptLines(path: string, root: string): AsyncGenerator<Line> {
-  const bytes = await readSource(path, root, BLOCK_BYTES);
+export async function* transcriptLines(path: string, root: string): AsyncGenerator<EntryLine> {
+  const bytes = await openSourceFile(path, root, BLOCK_BYTES);
   yield* linesOf(path.endsWith(".zst") ? expanded(bytes) : bytes);
 }
 
@@ -38,7 +38,7 @@ export const archiveLines = (bytes: Uint8Array, isPacked: boolean): Lines =>
   linesOf(isPacked ? expanded(Readable.from([bytes])) : Readable.from([bytes]));
 
 /** The entries of a session in an agent's database. Long ones are compressed. */
-export async function* databaseLines(db: SourceDatabase, sessionId: string): AsyncGenerator<Line> {
+export async function* databaseLines(db: SourceDatabase, sessionId: string): AsyncGenerator<EntryLine> {
   const zstd = db.has("transcript_events", "event_zstd") ? ", event_zstd" : "";
   const sql = `SELECT event_json${zstd} FROM transcript_events WHERE session_id = ? ORDER BY seq`;
   try {
@@ -51,7 +51,7 @@ export async function* databaseLines(db: SourceDatabase, sessionId: string): Asy
   }
 }
 
-function entryIn(packed: Uint8Array): Line {
+function entryIn(packed: Uint8Array): EntryLine {
   try {
     return zstdDecompressSync(packed, { maxOutputLength: MOST_LINE });
   } catch {
@@ -61,7 +61,7 @@ function entryIn(packed: Uint8Array): Line {
 }
 
 /** The entries of an archive of a session that was not used for long: the rows of its tables as lines. */
-export async function* coldLines(packed: Readable): AsyncGenerator<Line> {
+export async function* coldLines(packed: Readable): AsyncGenerator<EntryLine> {
   for await (const line of linesOf(expanded(packed))) {
     const { kind, row } = (line && parseFields(line.toString("utf8"))) ?? {};
     if (line === undefined) yield undefined;
@@ -82,26 +82,30 @@ async function* expanded(packed: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-async function* linesOf(blocks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+async function* linesOf(blocks: AsyncIterable<Buffer>): AsyncGenerator<EntryLine> {
   let held = new HeldLine();
   let count = 0;
-  try {
-    for await (const block of blocks) {
-      let start = 0;
-      for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
-        held.add(block.subarray(start, end));
-        yield held.line;
-        held = new HeldLine();
-        start = end + 1;
-        count += 1;
-        if (count > MOST_LINES) throw new SourceFault(`it has more than ${MOST_LINES} lines`);
-      }
-      held.add(block.subarray(start));
+  for await (const block of readable(blocks)) {
+    let start = 0;
+    for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
+      held.add(block.subarray(start, end));
+      yield held.line;
+      held = new HeldLine();
+      start = end + 1;
+      count += 1;
+      if (count > MOST_LINES) throw new SourceFault(`it has more than ${MOST_LINES} lines`);
     }
+    held.add(block.subarray(start));
+  }
+  if (!held.isEmpty) yield held.line;
+}
+
+async function* readable(blocks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* blocks;
   } catch (error) {
     throw SourceFault.of(error);
   }
-  if (!held.isEmpty) yield held.line;
 }
 
 /** A line while it is read. One that becomes too long is no longer held. */
@@ -113,7 +117,7 @@ class HeldLine {
     return this.#size === 0;
   }
 
-  get line(): Line {
+  get line(): EntryLine {
     return this.#size > MOST_LINE ? undefined : Buffer.concat(this.#parts);
   }
 
@@ -187,7 +191,7 @@ export class TranscriptCopy {
     ];
   }
 
-  #written(line: Line, number: number): readonly Buffer[] {
+  #written(line: EntryLine, number: number): readonly Buffer[] {
     if (line === undefined) {
       this.lost.push(number);
       this.#tree.skip();

@@ -158,7 +158,7 @@ describe("a transcript with one damaged line", () => {
     const { lines } = await sample();
     expect(await doctor()).toEqual(["ok 1 of 1 transcripts looked at, all readable."]);
     await writeFile(path, `${lines.map((line, at) => (at === 6 ? "{torn" : line)).join("\n")}\n`);
-    expect(await doctor()).toEqual([expect.stringMatching(/^warn .*cannot be read; the rest is used/)]);
+    expect(await doctor()).toEqual([expect.stringMatching(/^warn .*: line 7 cannot be read; .*the rest is used/)]);
     const log = recordLog();
     const transcript = await open(log);
     await transcript.window(ALL);
@@ -363,9 +363,7 @@ describe("a transcript with values of another type", () => {
     await open3(entry("a", null, { role: "user", content: [{ type: "text", text: 5 }], timestamp: 1 }));
     appendFileSync(path, '{torn\n{"type":"label","id":"z","parentId":"a","targetId":"a"}\n');
     expect(await doctor()).toEqual([
-      expect.stringMatching(
-        /1 place that cannot be read; the rest is used. Also values of a wrong type are in line 2.$/,
-      ),
+      expect.stringMatching(/line 3 cannot be read; the rest is used. Also values of a wrong type are in line 2.$/),
     ]);
   });
 

@@ -55,7 +55,7 @@ beforeAll(async () => {
   const scopes = ["operator.admin", "operator.approvals", "operator.pairing"];
   await client.connect({ ...connectParams(TOKEN), scopes });
   await pairTwo();
-  await play(requestsFor(fixture.telegram));
+  await play(requestsFor(fixture.telegram, fixture.dir));
 }, 180_000);
 afterAll(async () => {
   client.close();

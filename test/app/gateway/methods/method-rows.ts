@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { FakeTelegram } from "../../../fakes/telegram.ts";
 import type { Params, Row } from "../../../peers/real-gateway/row.ts";
 import { ROWS } from "../../../peers/real-gateway/rows/all.ts";
@@ -226,6 +228,40 @@ const ownRequests: readonly Request[] = [
   once("sessions.unsubscribe"),
 ];
 
+/** A stranger who is sent away, and a person who is put out. */
+const puttingOut = (telegram: FakeTelegram): readonly Request[] => [
+  {
+    method: "pairing.list",
+    about: "with one more",
+    before: () => telegram.say("hello", { from: { id: 14, first_name: "Bo" } }),
+    has: hasItems("requests"),
+  },
+  once("pairing.reject", { channel: "telegram", code: "{pairing.list (with one more):requests.0.code}" }),
+  once("pairing.revoke", { channel: "telegram", senderId: "{pairing.approve:request.senderId}" }),
+];
+
+const IMPORTED = "6f1d9a52-3f0e-4a7e-9c1b-2d8f5e7a9b10";
+
+/** A transcript that the command line has put into the directory, and a conversation that goes on earlier and then again where it was. */
+const branchRequests = (stateDir: string): readonly Request[] => [
+  {
+    method: "sessions.import",
+    before: () =>
+      writeFileSync(
+        join(stateDir, "sessions", `${IMPORTED}.jsonl`),
+        `${JSON.stringify({ type: "session", version: 3, id: IMPORTED, timestamp: "2026-11-30T00:00:00.000Z", cwd: "." })}\n`,
+      ),
+    params: { key: "agent:main:taken-in", sessionId: IMPORTED },
+  },
+  { method: "chat.history", about: "before a rewind", params: { sessionKey: MAIN } },
+  once("sessions.rewind", { sessionKey: MAIN, entryId: "{chat.history (before a rewind):messages.0.__openclaw.id}" }),
+  { method: "sessions.branches.list", about: "after a rewind", params: { sessionKey: MAIN } },
+  once("sessions.branches.switch", {
+    sessionKey: MAIN,
+    leafEntryId: "{sessions.branches.list (after a rewind):branches.0.leafEntryId}",
+  }),
+];
+
 /** Devices of which two want more scopes. */
 const deviceRequests: readonly Request[] = [
   { method: "device.pair.list", about: "with two", has: hasItems("pending", 2) },
@@ -239,7 +275,7 @@ const deviceRequests: readonly Request[] = [
 ];
 
 /** Requests for every method of the gateway: those that OpenClaw's gateway is compared by, and those that need more than they bring. */
-export const requestsFor = (telegram: FakeTelegram): readonly Request[] => {
+export const requestsFor = (telegram: FakeTelegram, stateDir: string): readonly Request[] => {
   const config = ROWS.findIndex(({ method }) => method === "config.get");
   const own = [
     ...channelRequests(telegram),
@@ -247,6 +283,8 @@ export const requestsFor = (telegram: FakeTelegram): readonly Request[] => {
     ...approvalRequests,
     ...deviceRequests,
     ...ownRequests,
+    ...puttingOut(telegram),
+    ...branchRequests(stateDir),
   ];
   return [...ROWS.slice(0, config), ...own, ...ROWS.slice(config)];
 };

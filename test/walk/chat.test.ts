@@ -29,7 +29,7 @@ describe.concurrent("one chat", () => {
     world.telegram.say("look around");
     await world.told("looked");
     const { session, run } = await gateway.logged("delivered");
-    expect(session).toBe("telegram:default:1001");
+    expect(session).toBe("agent:main:telegram:default:1001");
     const about = (message: string) => gateway.lines.filter((line) => line["msg"] === message);
     expect(about("received")).toMatchObject([{ session }]);
     for (const decision of ["run started", "model call", "tool", "run ended", "delivered"]) {

@@ -1,6 +1,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe } from "vitest";
+import { wireKey } from "../../../src/sessions/keys.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { outcomesOf, sessionsOf } from "../../kit/gateway/state-files.ts";
 import { test } from "../../kit/gateway/world.ts";
@@ -25,7 +26,7 @@ describe("upkeep of sessions beside a running gateway", () => {
       JSON.parse(JSON.stringify(await call(gateway, "sessions.list", { archived }))).sessions;
     expect(await list(true)).toMatchObject([{ key: `agent:main:${key}` }]);
     expect(await list(false)).toMatchObject([{ pinned: true }]);
-    await gateway.logged((line) => line["msg"] === "session put into the archive" && line["session"] === key);
+    await gateway.logged((line) => line["msg"] === "session put into the archive" && line["session"] === wireKey(key));
 
     world.telegram.say("second", BOB);
     await outcomesOf(home, 3);

@@ -129,7 +129,7 @@ const minutes = (value: unknown): unknown => (typeof value === "number" ? `${val
 /** Whole days, of which a part counts as one. */
 const daysOf = (hours: unknown): unknown => (typeof hours === "number" ? Math.ceil(hours / 24) : hours);
 
-/** Keys whose numbers may be larger in OpenClaw, and the most that this version takes. `*` stands for any name. */
+/** The largest number that this version takes for a key, where OpenClaw takes a larger one. `*` stands for any name. */
 const MOST: readonly (readonly [key: string, most: number])[] = [
   ["tools.web.search.maxResults", 10],
   ["tools.web.search.timeoutSeconds", 300],
@@ -338,7 +338,7 @@ export interface PresentForms {
   readonly warnings: readonly RawNote[];
   /** The changes of the file that say the same in the forms of today. */
   readonly edits: readonly FormEdit[];
-  /** The key of the file that has the value which now stands at a path. */
+  /** The key under which the file has the value of a path. */
   readonly origin: (path: KeyPath) => KeyPath;
 }
 

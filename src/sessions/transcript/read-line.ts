@@ -36,7 +36,7 @@ export function readLine(raw: RawLine): ReadLine {
   return { entries: line.link ? [{ link: line.link, offset, end }] : [], ...torn };
 }
 
-/** Where the next entry of a line may begin: behind another one, or behind the zeros that a power cut left. */
+/** The next entry of a line begins after another entry, or after the zeros that a power cut left. */
 const SEAM = /(?<=\}[^{]{0,3}|\0)\{"(?:id|type)":"/g;
 const ZERO = 0;
 

@@ -7,6 +7,7 @@ import { readConfigSource } from "../../config/source.ts";
 import { resolvePaths } from "../../config/paths.ts";
 import { resolveAgents } from "../../config/settings.ts";
 import { packageVersion } from "../../package-root.ts";
+import { errorText } from "../../../utils/text/error-text.ts";
 import { writeJson, type Io } from "../io.ts";
 import { withProgress } from "../progress.ts";
 import { readState } from "../state.ts";
@@ -62,7 +63,12 @@ async function planHere(
   const home = io.env["HOME"] ?? homedir();
   const agents = resolveAgents(config, { home, stateDir: paths.stateDir });
   // A config that cannot be read is backed up as the file that it is.
-  const source = await readConfigSource({ path: paths.configPath, env: io.env }).catch(() => undefined);
+  const source = await readConfigSource({ path: paths.configPath, env: io.env }).catch((error: unknown) => {
+    io.err(
+      `The config cannot be read, so files that it includes and workspaces that it names elsewhere are not in the backup: ${errorText(error)}\n`,
+    );
+    return undefined;
+  });
   return planBackup(
     {
       paths,

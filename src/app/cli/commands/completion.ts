@@ -19,10 +19,7 @@ _openclaw() {
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$word" in -*) ;; *)
       case "$path $word" in
-${[...words.keys()]
-  .filter((path) => path !== "")
-  .map((path) => `        " ${path}") path=" ${path}" ;;`)
-  .join("\n")}
+${groupRows(words)}
       esac ;;
     esac
   done
@@ -38,10 +35,7 @@ _openclaw() {
   for word in "\${words[@]:1:$((CURRENT-2))}"; do
     case "$word" in -*) ;; *)
       case "$path $word" in
-${[...words.keys()]
-  .filter((path) => path !== "")
-  .map((path) => `        " ${path}") path=" ${path}" ;;`)
-  .join("\n")}
+${groupRows(words)}
       esac ;;
     esac
   done
@@ -82,6 +76,13 @@ Register-ArgumentCompleter -Native -CommandName ${PROGRAMS.join(",")} -ScriptBlo
 }
 `,
 };
+
+/** The rows of bash and zsh that follow the typed words to a command. */
+const groupRows = (words: Words): string =>
+  [...words.keys()]
+    .filter((path) => path !== "")
+    .map((path) => `        " ${path}") path=" ${path}" ;;`)
+    .join("\n");
 
 const rows = (words: Words, line: (path: string, list: string) => string): string =>
   [...words].map(([path, list]) => line(path, list.join(" "))).join("\n");

@@ -61,7 +61,10 @@ interface Placed {
   readonly isCurrent: boolean;
 }
 
-/** Of several keys that are one chat here, the conversation that was used last goes on; the others become earlier ones of the chat. */
+/**
+ * Several keys of OpenClaw may mean one chat here. The chat continues with the conversation that was used last; the others become earlier
+ * conversations of the chat.
+ */
 function chosen(all: readonly SourceConversation[], taking: Taking, left: Left[]): readonly Placed[] {
   const chats = new Set<string>();
   const transcripts = new Map<string, SourceConversation>();

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { KEY_VARIABLES } from "../../../../providers/keys.ts";
 import { makePrivateDir, writeAtomic } from "../../../../store/disk.ts";
 import { readStateLock } from "../../../../store/lock/lock.ts";
-import { OpenClawError } from "../../../../types/errors.ts";
+import { OpenClawError, withFix } from "../../../../types/errors.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
 import { isInside } from "../../../../utils/real-path.ts";
 import { readConfigSource } from "../../../config/source.ts";
@@ -182,8 +182,9 @@ export async function serviceUninstall(io: Io, flags: ServiceFlags): Promise<num
   const isThere = files.some(({ path }) => existsSync(path));
   if (isThere) {
     await refuseForeign(manager, false);
-    await manager.stop().catch(() => undefined);
-    await manager.disable().catch(() => undefined);
+    // A service that cannot be stopped keeps its files: without them nothing could stop it.
+    if ((await manager.state()).running) await manager.stop();
+    await manager.disable().catch((error: unknown) => io.err(`${withFix(error)}\n`));
     for (const { path } of files) await rm(path, { force: true });
     await manager.forget();
   }

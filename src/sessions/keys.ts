@@ -104,9 +104,70 @@ export function writtenKey(text: string, defaultAgent: AgentId = DEFAULT_AGENT):
   return text.startsWith("agent:") ? resolveAlias(text, defaultAgent) : sessionKey(text);
 }
 
-/** A key as a web, RPC or command-line client writes it. */
-export const resolveAlias = (text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey =>
-  canonicalKey(sessionKey(text.trim()), defaultAgent);
+/** A key as a web, RPC or command-line client writes it. A chat named in the field's form has the key of that chat here. */
+export function resolveAlias(text: string, defaultAgent: AgentId = DEFAULT_AGENT): SessionKey {
+  const key = canonicalKey(sessionKey(text.trim()), defaultAgent);
+  const [, named, inner] = /^agent:([^:]+):(.+)$/s.exec(key) ?? [];
+  const chat = key.includes("::") ? undefined : fieldChat(inner ?? key);
+  if (chat?.channel === undefined || !FIELD_CHANNELS.has(chat.channel)) return key;
+  const isOwnForm = chat.account !== undefined && chat.kind === "group";
+  if (isOwnForm) return key;
+  const { kind, channel, account = "default" } = chat;
+  const written = (part: string): string => fieldId(decode(part), channel);
+  const id = written(chat.id);
+  const agent = named === undefined ? defaultAgent : agentId(decode(named));
+  const thread = chat.thread === undefined ? {} : { thread: written(chat.thread) };
+  const place = { agentId: agent, channel, account: decode(account), ...thread };
+  const isDirect = DIRECT.has(kind);
+  return buildKey(
+    isDirect ? { kind: "direct", ...place, sender: id } : { kind: "group", ...place, group: id },
+    defaultAgent,
+  );
+}
+
+/** A chat as other gateways of the field name it: `[<channel>[:<account>]:]<kind>:<id>[:thread:<id>]`. */
+export interface FieldChat {
+  /** `direct` or `dm`, `group` or `channel`. */
+  readonly kind: string;
+  readonly channel?: string;
+  readonly account?: string;
+  readonly id: string;
+  readonly thread?: string;
+}
+
+/** The kinds of a direct chat in keys of the field. */
+export const DIRECT: ReadonlySet<string> = new Set(["direct", "dm"]);
+const GROUP = new Set(["group", "channel"]);
+const THREAD = new Set(["topic", "thread"]);
+const isKind = (part: string): boolean => DIRECT.has(part) || GROUP.has(part);
+
+/** The channels of the field whose keys are read so; another name before `group` may be a client's own. */
+const FIELD_CHANNELS: ReadonlySet<string> = new Set(["telegram", "discord", "slack", "signal", "whatsapp"]);
+
+/** Reads a key of the field without its `agent:<id>:`. Undefined for any other form. */
+export function fieldChat(rest: string): FieldChat | undefined {
+  const parts = rest.split(":");
+  const at = parts.findIndex((part, index) => index <= 2 && isKind(part));
+  if (at < 0 || parts.length <= at + 1) return undefined;
+  const cut = parts.findLastIndex((part, index) => index > at + 1 && THREAD.has(part));
+  const id = parts.slice(at + 1, cut < 0 ? undefined : cut).join(":");
+  const thread = cut < 0 ? undefined : withoutChat(parts.slice(cut + 1).join(":"), id);
+  return {
+    kind: parts[at] ?? "",
+    ...(at > 0 && { channel: parts[0] ?? "" }),
+    ...(at === 2 && { account: parts[1] ?? "" }),
+    id,
+    ...(thread !== undefined && { thread }),
+  };
+}
+
+/** A topic of a private chat on Telegram is named with its chat. */
+const withoutChat = (thread: string, id: string): string =>
+  thread.startsWith(`${id}:`) ? thread.slice(id.length + 1) : thread;
+
+/** The field writes keys in small letters, Slack its ids in capital ones. */
+export const fieldId = (id: string, channel: string | undefined): string =>
+  channel === "slack" && /^[a-z][a-z0-9]+$/.test(id) ? id.toUpperCase() : id.replace(/^uuid:/, "");
 
 /**
  * A key as clients and plugins get it: with the id of its agent, and the operator's own chat as that agent's `main`. A key
@@ -137,7 +198,7 @@ function bodyOf(parsed: KeyBody): string {
     case "peer":
       return `peer:${encode(parsed.name)}`;
     case "direct":
-      return `${placeText(parsed)}:${encode(parsed.sender)}${threadText(parsed)}`;
+      return `${placeText(parsed)}:${unlikeKind(parsed.sender)}${threadText(parsed)}`;
     case "group":
       return `${placeText(parsed)}:group:${encode(parsed.group)}${threadText(parsed)}`;
   }
@@ -145,7 +206,11 @@ function bodyOf(parsed: KeyBody): string {
 
 /** Escapes a channel named `agent`, which would be read as the agent prefix. */
 const placeText = ({ channel, account }: Place): string =>
-  `${channel === "agent" ? "%61gent" : encode(channel)}:${encode(account)}`;
+  `${channel === "agent" ? "%61gent" : encode(channel)}:${unlikeKind(account)}`;
+
+/** An account or a person named like a kind of chat, so that the key is no key of the field. */
+const unlikeKind = (part: string): string =>
+  isKind(part) ? `%${part.charCodeAt(0).toString(16)}${part.slice(1)}` : encode(part);
 
 const threadText = ({ thread }: Place): string => (thread === undefined ? "" : `:thread:${encode(thread)}`);
 
@@ -183,5 +248,5 @@ const encode = (part: string): string => (part === "" ? "%" : part.replaceAll("%
 function decode(part: string): string {
   if (!part.includes("%")) return part;
   if (part === "%") return "";
-  return part.replaceAll(/%(25|3a|61)/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)));
+  return part.replaceAll(/%(25|3a|61|63|64|67)/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)));
 }

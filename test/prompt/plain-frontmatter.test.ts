@@ -15,6 +15,7 @@ describe("frontmatter that needs no YAML parser", () => {
     ["JSON over lines", 'name: a-b\nmetadata:\n  { "openclaw": { "events": ["a", "b"] } }', "same"],
     ["JSON with a comma at its end", 'name: a-b\nmetadata: { "a,}": ["b,]", "c",], }', "same"],
     ["JSON with two commas", 'name: a-b\nmetadata: { "a": ["b",,] }', undefined],
+    ["a list of a comma", "name: [,]", undefined],
     ["a text below its key", "name:\n  ab", undefined],
     ["JSON that begins beside its key", 'name: a-b\nmetadata: { "openclaw":\n    { "events": ["a", "b"] } }', "same"],
     ["a quoted text", 'name: "a: b # c"', "same"],

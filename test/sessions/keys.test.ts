@@ -9,6 +9,7 @@ import {
   OPERATOR_KEY,
   parseKey,
   resolveAlias,
+  wireKey,
 } from "../../src/sessions/keys.ts";
 import { accountId, agentId, channelId, sessionKey } from "../../src/types/ids.ts";
 import type { Peer } from "../../src/types/chat/message.ts";
@@ -24,7 +25,23 @@ const group: Peer = { ...direct, chat: { kind: "group", id: "-100" } };
 // Ids that try to pass for something else.
 const id = fc.oneof(
   fc.string({ maxLength: 6 }),
-  fc.constantFrom("agent", "main", "peer", "group", "thread", "", "%", ":", "::", "%3A", "%61gent", "default"),
+  fc.constantFrom(
+    "agent",
+    "main",
+    "peer",
+    "group",
+    "thread",
+    "",
+    "%",
+    ":",
+    "::",
+    "%3A",
+    "%61gent",
+    "default",
+    "direct",
+    "dm",
+    "channel",
+  ),
 );
 const peers: fc.Arbitrary<{ peer: Peer; sender: { id: string }; agent: string }> = fc
   .record({ channel: id, account: id, chat: id, isGroup: fc.boolean(), sender: id, thread: fc.option(id), agent: id })
@@ -130,6 +147,34 @@ describe("session keys", () => {
     expect(resolveAlias("agent:main:main")).toBe("webchat:default:operator");
     expect(resolveAlias("agent:ops:main", agentId("ops"))).toBe("webchat:default:operator");
     expect(resolveAlias("something else")).toBe("something else");
+  });
+
+  it("are unchanged when a client names them as it got them", () => {
+    const channels = fc.constantFrom("telegram", "slack", "signal", "webchat");
+    fc.assert(
+      fc.property(peers, channels, fc.boolean(), (who, channel, isSubagent) => {
+        const own = keyOf({ ...who, peer: { ...who.peer, channel: channelId(channel) } });
+        const key = isSubagent ? buildKey({ kind: "subagent", parent: own, agentId: agentId("coder") }) : own;
+        expect(resolveAlias(wireKey(key))).toBe(key.trim());
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([
+    ["agent:main:telegram:direct:8001", "telegram:default:8001"],
+    ["telegram:dm:8001", "telegram:default:8001"],
+    ["agent:main:telegram:work:direct:8001", "telegram:work:8001"],
+    ["agent:main:telegram:direct:8001:thread:8001:7", "telegram:default:8001:thread:7"],
+    ["agent:main:telegram:group:-100:topic:7", "telegram:default:group:-100:thread:7"],
+    ["agent:ops:discord:channel:42", "agent:ops:discord:default:group:42"],
+    ["agent:main:slack:channel:c0ab1:thread:1700.1", "slack:default:group:C0AB1:thread:1700.1"],
+    ["agent:main:signal:direct:uuid:6f-1", "signal:default:6f-1"],
+    ["agent:main:whatsapp:group:120@g.us", "whatsapp:default:group:120@g.us"],
+    ["agent:main:build:group:1", "build:group:1"],
+    ["agent:main:telegram:direct", "telegram:direct"],
+  ])("have the chat of the field's key %s", (written, key) => {
+    expect(resolveAlias(written)).toBe(key);
   });
 });
 

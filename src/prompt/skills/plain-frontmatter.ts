@@ -21,8 +21,8 @@ export function readPlain(block: string): Fields | undefined {
   return Object.fromEntries(fields);
 }
 
-/** A text in quotes, or a comma before a closing bracket, which YAML allows. */
-const QUOTED_OR_LAST_COMMA = /("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])/g;
+/** A text in quotes, or a comma between a value and a closing bracket, which YAML allows. */
+const QUOTED_OR_LAST_COMMA = /("(?:[^"\\]|\\.)*")|(?<=["\]}]\s*),(?=\s*[}\]])/g;
 
 /** JSON is YAML, but YAML keeps a number as it is written: only JSON of texts, lists and maps is read here. */
 function parseTexts(text: string): unknown {

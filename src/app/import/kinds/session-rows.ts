@@ -1,4 +1,4 @@
-import { buildKey, canonicalKey, OPERATOR_KEY } from "../../../sessions/keys.ts";
+import { buildKey, canonicalKey, DIRECT, fieldChat, fieldId, OPERATOR_KEY } from "../../../sessions/keys.ts";
 import { type AgentId, agentId, type SessionKey, sessionKey } from "../../../types/ids.ts";
 import { THINK_LEVELS } from "../../../types/run/model.ts";
 import { readRow } from "../../../sessions/rows/row.ts";
@@ -16,10 +16,6 @@ export interface SourceKeyRules {
   /** Name of the main conversation in the source. */
   readonly mainKey: string;
 }
-
-const DIRECT = new Set(["direct", "dm"]);
-const GROUP = new Set(["group", "channel"]);
-const THREAD = new Set(["topic", "thread"]);
 
 /**
  * The key of the same conversation here. `row`: facts about its chat that the source's key lacks, such as the account and the case of
@@ -61,40 +57,32 @@ type Chat =
       readonly thread?: string;
     };
 
-/** `<channel>[:<account>]:<kind>:<id>[:thread:<id>]`, and older forms without a channel. */
+/** The chat of a key of the field, with what its row knows better. */
 function chatIn(rest: string, row: Fields): Chat | undefined {
-  const parts = rest.split(":");
-  const at = parts.findIndex((part, index) => index <= 2 && (DIRECT.has(part) || GROUP.has(part)));
-  if (at < 0 || parts.length <= at + 1) return undefined;
-  const isGroup = GROUP.has(parts[at] ?? "");
-  const cut = parts.findLastIndex((part, index) => index > at + 1 && THREAD.has(part));
-  const named = (from: number, to?: number) => inCase(parts.slice(from, to).join(":"), row, parts[0]);
-  const id = named(at + 1, cut < 0 ? undefined : cut);
-  if (at === 0 && !isGroup) return { kind: "peer", name: id };
+  const named = fieldChat(rest);
+  if (!named) return undefined;
+  const isDirect = DIRECT.has(named.kind);
+  const id = inCase(named.id, row, named.channel);
+  if (named.channel === undefined && isDirect) return { kind: "peer", name: id };
   const where = placeIn(row);
-  const channel = at === 0 ? (where.channel ?? channelOf(id)) : parts[0];
+  const channel = named.channel ?? where.channel ?? channelOf(id);
   if (channel === undefined) return undefined;
-  const account = (at === 2 ? parts[1] : undefined) ?? where.account ?? "default";
-  const place = { channel, account, ...(cut >= 0 && { thread: withoutChat(named(cut + 1), id) }) };
-  return isGroup
-    ? { kind: "group", ...place, group: id }
-    : { kind: "direct", ...place, sender: id.replace(/^uuid:/, "") };
+  const account = named.account ?? where.account ?? "default";
+  const thread = named.thread === undefined ? undefined : inCase(named.thread, row, named.channel);
+  const place = { channel, account, ...(thread !== undefined && { thread }) };
+  return isDirect ? { kind: "direct", ...place, sender: id } : { kind: "group", ...place, group: id };
 }
-
-/** A topic of a private chat on Telegram is named with its chat. */
-const withoutChat = (thread: string, id: string): string =>
-  thread.startsWith(`${id}:`) ? thread.slice(id.length + 1) : thread;
 
 /** In the first versions there was one channel, and its keys did not name it. */
 const channelOf = (group: string): string | undefined => (group.endsWith("@g.us") ? "whatsapp" : undefined);
 
-/** The source writes keys in small letters; the row has the ids as the platform writes them. */
+/** The row has the ids as the platform writes them. */
 function inCase(id: string, row: Fields, channel: string | undefined): string {
   for (const text of textsIn(row)) {
     const at = text.toLowerCase().indexOf(id.toLowerCase());
-    if (at >= 0) return text.slice(at, at + id.length);
+    if (at >= 0) return text.slice(at, at + id.length).replace(/^uuid:/, "");
   }
-  return channel === "slack" && /^[a-z][a-z0-9]+$/.test(id) ? id.toUpperCase() : id;
+  return fieldId(id, channel);
 }
 
 function textsIn(row: Fields): readonly string[] {

@@ -10,6 +10,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     "export",
     "doctor",
     "gateway",
+    "onboard",
     "tasks",
     "runs",
     "strangers-text.ts",

@@ -9,6 +9,11 @@ export const LOCAL_SERVERS = [
   { provider: "vllm", baseUrl: "http://127.0.0.1:8000/v1" },
 ] as const;
 
+interface LocalServer {
+  readonly provider: string;
+  readonly baseUrl: string;
+}
+
 export interface LocalModel extends ModelRef {
   readonly baseUrl: string;
 }
@@ -18,25 +23,35 @@ const NOT_FOR_CHAT = /embed|whisper|rerank|tts/i;
 
 /** The first local server that lists a chat model within `timeoutMs`; all are asked at once. Never throws. */
 export async function findLocalModel(
-  servers: readonly { provider: string; baseUrl: string }[] = LOCAL_SERVERS,
+  servers: readonly LocalServer[] = LOCAL_SERVERS,
   timeoutMs = PROBE_MS,
-) {
-  const found = await Promise.all(servers.map((server) => probe(server, timeoutMs)));
-  return found.find((model) => model !== undefined);
+): Promise<LocalModel | undefined> {
+  const [found] = await findLocalServers(servers, timeoutMs);
+  const id = found?.models[0];
+  return found === undefined || id === undefined ? undefined : { provider: found.provider, baseUrl: found.baseUrl, id };
 }
 
-async function probe(
-  server: { provider: string; baseUrl: string },
-  timeoutMs: number,
-): Promise<LocalModel | undefined> {
+/** The local servers that list a chat model within `timeoutMs`, each with these models. Never throws. */
+export async function findLocalServers(
+  servers: readonly LocalServer[] = LOCAL_SERVERS,
+  timeoutMs = PROBE_MS,
+): Promise<readonly (LocalServer & { readonly models: readonly string[] })[]> {
+  const found = await Promise.all(
+    servers.map(async ({ provider, baseUrl }) => ({ provider, baseUrl, models: await modelsAt(baseUrl, timeoutMs) })),
+  );
+  return found.filter(({ models }) => models.length > 0);
+}
+
+/** Whether a model with this id answers in chats, as far as its name says. */
+export const isForChat = (id: string): boolean => !NOT_FOR_CHAT.test(id);
+
+async function modelsAt(baseUrl: string, timeoutMs: number): Promise<readonly string[]> {
   try {
-    const answer = await askJson(`${server.baseUrl}/models`, { signal: AbortSignal.timeout(timeoutMs) });
-    if ("status" in answer) return undefined;
-    const id = modelIds(answer.body).find((name) => !NOT_FOR_CHAT.test(name));
-    return id === undefined ? undefined : { ...server, id };
+    const answer = await askJson(`${baseUrl}/models`, { signal: AbortSignal.timeout(timeoutMs) });
+    return "status" in answer ? [] : modelIds(answer.body).filter(isForChat);
   } catch {
     // Usually no server listens there: that is not an error.
-    return undefined;
+    return [];
   }
 }
 

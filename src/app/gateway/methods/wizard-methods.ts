@@ -6,6 +6,7 @@ import type { ChannelContribution } from "../../../types/contribution.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { addAccount } from "./channel-edit-methods.ts";
 import type { Parts } from "../parts/parts.ts";
+import { setupMethods } from "./setup-methods.ts";
 
 /** Wizards that wait at once; a further one ends the oldest. */
 const MOST_WIZARDS = 20;
@@ -38,7 +39,7 @@ const progress = z.looseObject({
 });
 const state = z.looseObject({ status: z.string(), error: z.string().optional() });
 
-/** The protocol's methods that set up a channel step by step, with the fields that `channels.setups` has. */
+/** The protocol's methods that connect a model, and those that set up a channel step by step, with the fields of `channels.setups`. */
 export function wizardMethods(parts: Parts): readonly Method[] {
   const wizards = new Map<string, ChannelWizard>();
   const find = (id: string): ChannelWizard => {
@@ -51,6 +52,7 @@ export function wizardMethods(parts: Parts): readonly Method[] {
     return result;
   };
   return [
+    ...setupMethods(parts),
     defineMethod({
       name: "wizard.start",
       scope: "operator.admin",

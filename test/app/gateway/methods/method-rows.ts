@@ -52,6 +52,14 @@ const channelRequests = (telegram: FakeTelegram): readonly Request[] => [
     },
   },
   once("channels.setups"),
+  once("openclaw.setup.detect"),
+  { method: "openclaw.setup.activate", about: "of the present model", params: { kind: "existing-model" } },
+  {
+    method: "openclaw.setup.activate",
+    about: "of a server that is not there",
+    params: { kind: "api-key", authChoice: "custom-api-key", baseUrl: "http://127.0.0.1:1/v1", modelRef: "m" },
+  },
+  once("openclaw.setup.verify"),
   once("channels.capabilities"),
   once("channels.probe", { channel: "telegram", timeoutMs: 20_000 }),
   {

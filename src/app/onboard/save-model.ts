@@ -1,0 +1,159 @@
+import type { Credential } from "../../providers/auth/credential.ts";
+import { Credentials, type StoredKeys } from "../../providers/auth/credentials.ts";
+import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
+import type { ModelProviderContribution } from "../../types/contribution.ts";
+import type { ModelMeter } from "../../types/run/model-meter.ts";
+import { modelName, type ModelRef } from "../../types/run/model.ts";
+import type { Secret } from "../../types/secret.ts";
+import type { AgentSettings } from "../../types/settings.ts";
+import type { Env } from "../../utils/env.ts";
+import { own } from "../../utils/own.ts";
+import { writeConfigValues } from "../config/edit/write.ts";
+import { pathOfAgent } from "../config/keys/agent-key.ts";
+import type { LoadOptions } from "../config/load.ts";
+import type { StatePaths } from "../config/paths.ts";
+import type { KeyPath } from "../config/schema/problem.ts";
+import type { Config } from "../config/schema/schema.ts";
+
+/** Where a model is connected: the state directory, and what its process knows. */
+export interface ConnectScene {
+  readonly paths: Pick<StatePaths, "credentials">;
+  readonly load: LoadOptions;
+  /** The config as it is now. */
+  readonly config: Config;
+  readonly agents: readonly AgentSettings[];
+  readonly env: Env;
+  readonly contributed: readonly ModelProviderContribution[];
+  /** Pays for the test; nothing does when unset. */
+  readonly meter?: ModelMeter;
+  readonly timeoutMs?: number;
+}
+
+/** A model and the way to it, as a person chose them. */
+export interface ModelWish {
+  readonly provider: string;
+  /** The model's id. When empty, the usual one of the provider, or the first that the server lists. */
+  readonly model: string;
+  /** A new key, which is stored. Without it, the key that the gateway finds for the provider: stored, of the config, of the environment, or none. */
+  readonly key?: Secret;
+  /** A server that the gateway does not know. */
+  readonly server?: { readonly baseUrl: string; readonly api: ServerApi };
+  /** The agent that shall use the model. When unset: all that name none of their own, and the default agent. */
+  readonly agent?: string;
+}
+
+export type ServerApi = "openai-completions" | "openai-responses" | "anthropic-messages";
+
+type Tested = Omit<ModelWish, "provider" | "model"> & { readonly ref: ModelRef };
+
+/**
+ * Stores the key and writes the model into the config. The key goes first: without its model it changes no answer. When the config is not
+ * written, the keys are as before. Resolves with the id of the stored key. Throws as `writeConfigValues` and `Credentials` do.
+ */
+export async function saveModel(scene: ConnectScene, tested: Tested): Promise<string | undefined> {
+  const { config, load } = scene;
+  const { ref, key } = tested;
+  if (key === undefined) {
+    await writeConfigValues(load, [...serverEdits(config, tested), routeEdit(scene, tested)]);
+    return undefined;
+  }
+  const store = await storeFor(scene, tested);
+  const before = await store.read();
+  const id = idFor(config, before, ref.provider);
+  const order = orderWith(id, before, ref.provider);
+  try {
+    await store.put(id, { type: "api_key", provider: ref.provider, key });
+    if (order) await store.setOrder(ref.provider, order);
+    await writeConfigValues(load, [
+      ...serverEdits(config, tested),
+      ...orderEdits(config, ref.provider, id),
+      routeEdit(scene, tested),
+    ]);
+    return id;
+  } catch (error) {
+    await restore(store, before, { id, provider: ref.provider, isOrdered: order !== undefined });
+    throw error;
+  }
+}
+
+/** An agent that has keys of its own for the provider would use these first. */
+async function storeFor({ agents, paths }: ConnectScene, { agent, ref }: Tested): Promise<Credentials> {
+  const shared = new Credentials(paths.credentials);
+  const mine = ownCredentialsOf(agents)(agent ?? agents[0]?.id ?? "");
+  if (!mine) return shared;
+  const { profiles } = await mine.read();
+  return [...profiles.values()].some(({ provider }) => provider === ref.provider) ? mine : shared;
+}
+
+/** A name that no login has, and that the config does not declare as something else. */
+function idFor({ auth }: Config, { profiles }: StoredKeys, provider: string): string {
+  const fits = (id: string): boolean => {
+    const [stored, declared] = [profiles.get(id), own(auth.profiles, id)];
+    return (
+      (stored === undefined || (stored.type === "api_key" && stored.provider === provider)) &&
+      (declared === undefined || (declared.mode === "api_key" && declared.provider === provider))
+    );
+  };
+  const names = ["default", "key", "typed"].map((name) => `${provider}:${name}`);
+  return names.find(fits) ?? `${provider}:typed-${profiles.size}`;
+}
+
+/** The new key is the first. Undefined when it is anyway: there is no other key. */
+function orderWith(id: string, { profiles, order }: StoredKeys, provider: string): readonly string[] | undefined {
+  const stored = [...profiles].filter(([, one]) => one.provider === provider).map(([name]) => name);
+  const others = (own(order, provider) ?? stored).filter((name) => name !== id);
+  return others.length === 0 ? undefined : [id, ...others];
+}
+
+/** Puts the keys back as they were. */
+async function restore(
+  store: Credentials,
+  { profiles, order }: StoredKeys,
+  { id, provider, isOrdered }: { readonly id: string; readonly provider: string; readonly isOrdered: boolean },
+): Promise<void> {
+  const before: Credential | undefined = profiles.get(id);
+  if (before) await store.put(id, before);
+  else await store.remove(id);
+  if (isOrdered) await store.setOrder(provider, own(order, provider));
+}
+
+interface Edit {
+  readonly path: KeyPath;
+  readonly value: unknown;
+}
+
+/** The keys of `auth.order` are the only ones that are used, so the new one is added. */
+function orderEdits({ auth }: Config, provider: string, id: string): readonly Edit[] {
+  const order = own(auth.order, provider);
+  if (!order || order[0] === id) return [];
+  return [{ path: ["auth", "order", provider], value: [id, ...order.filter((one) => one !== id)] }];
+}
+
+/** A server that the gateway does not know by itself, and its model. */
+function serverEdits({ models }: Config, { ref, server }: Tested): readonly Edit[] {
+  if (!server) return [];
+  const path: KeyPath = ["models", "providers", ref.provider];
+  const before = own(models.providers, ref.provider);
+  const { baseUrl, api } = server;
+  if (!before) return [{ path, value: { baseUrl, api, models: [{ id: ref.id }] } }];
+  const address: readonly Edit[] = [
+    { path: [...path, "baseUrl"], value: baseUrl },
+    { path: [...path, "api"], value: api },
+  ];
+  const { models: known } = before;
+  if (known?.some(({ id }) => id === ref.id)) return address;
+  const added = known
+    ? { path: [...path, "models", known.length], value: { id: ref.id } }
+    : { path: [...path, "models"], value: [{ id: ref.id }] };
+  return [...address, added];
+}
+
+/** The model that is asked first: of the agent, if it was named or names one of its own, else of all agents. */
+function routeEdit({ config, agents }: ConnectScene, { agent, ref }: Tested): Edit {
+  const id = agent ?? agents[0]?.id;
+  const entry = config.agents.list.find((one) => one.id === id);
+  const isOwn = entry !== undefined && (agent !== undefined || entry.model !== undefined);
+  const path: KeyPath = isOwn ? [...pathOfAgent(config.agents, entry.id), "model"] : ["agents", "defaults", "model"];
+  const choice = isOwn ? entry.model : config.agents.defaults.model;
+  return { path: typeof choice === "string" ? path : [...path, "primary"], value: modelName(ref) };
+}

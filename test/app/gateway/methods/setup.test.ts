@@ -1,0 +1,216 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { startFakeModel, type FakeModel, type ModelReply } from "../../../fakes/model.ts";
+import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { expectShape } from "../../../server/shapes.ts";
+
+const KEY = "sk-key-of-the-setup-test-1234567890";
+const OTHER_KEY = "sk-another-key-of-the-setup-test-567";
+
+let model: FakeModel;
+let fixture: GatewayFixture;
+let client: RawClient;
+/** A config that knows where OpenAI is, and names no model. */
+let text = "";
+let keyFile = "";
+
+beforeAll(async () => {
+  model = await startFakeModel();
+  fixture = await startGatewayFixture({ enabled: false });
+  const { agents: _agents, ...found } = z.looseObject({}).parse(JSON.parse(fixture.config()));
+  const openai = { baseUrl: model.url, api: "openai-completions" };
+  text = `// the house\n${JSON.stringify({ ...found, models: { providers: { openai } } }, null, 2)}\n`;
+  keyFile = join(fixture.dir, "credentials", "auth-profiles.json");
+  writeFileSync(join(fixture.dir, "openclaw.json"), text);
+  await fixture.restart();
+  client = new RawClient(fixture.http.replace("http", "ws"));
+  await client.connect(connectParams(TOKEN));
+});
+afterAll(async () => {
+  client.close();
+  await fixture.close();
+  await model.close();
+});
+beforeEach(async () => {
+  rmSync(keyFile, { force: true });
+  writeFileSync(join(fixture.dir, "openclaw.json"), text);
+  await call("secrets.reload");
+  model.answer(() => ({ text: "OK" }));
+});
+
+const answered = z.looseObject({
+  ok: z.boolean(),
+  payload: z.looseObject({}).optional(),
+  error: z.looseObject({ code: z.string(), message: z.string(), details: z.looseObject({}).optional() }).optional(),
+});
+
+async function call(method: string, params: object = {}) {
+  const { payload, error } = answered.parse(await client.request(method, params));
+  expect(error).toBeUndefined();
+  return payload ?? {};
+}
+
+const refused = async (method: string, params: object) => answered.parse(await client.request(method, params)).error;
+const typed = (more: object = {}) => ({ kind: "api-key", authChoice: "openai-api-key", apiKey: KEY, ...more });
+const activate = (params: object) => call("openclaw.setup.activate", params);
+const onlyKey = (key: string) => (given: string | undefined, good: ModelReply) =>
+  given === key ? good : { status: 401, message: "Incorrect API key provided" };
+
+const keysOnDisk = () =>
+  z.looseObject({ profiles: z.looseObject({}) }).parse(JSON.parse(readFileSync(keyFile, "utf8")));
+
+function nothingSaved(): void {
+  expect(fixture.config()).toBe(text);
+  expect(() => readFileSync(keyFile)).toThrow("ENOENT");
+}
+
+describe("openclaw.setup.activate", () => {
+  test("saves key and model once the model answered, and the next chat uses both", async () => {
+    const may = onlyKey(KEY);
+    model.answer(({ key }) => may(key, { text: "Good morning." }));
+    const result = await activate(typed({ modelRef: "gpt-4.1" }));
+    expectShape("SystemAgentSetupActivateResult", result);
+    expect(result).toMatchObject({ ok: true, status: "ok", modelRef: "openai/gpt-4.1" });
+    expect(keysOnDisk().profiles).toEqual({ "openai:default": { type: "api_key", provider: "openai", key: KEY } });
+    expect(fixture.config()).toMatch(/^\/\/ the house\n/);
+    expect(fixture.config()).not.toContain(KEY);
+    expect(JSON.parse(fixture.config().slice("// the house".length))).toMatchObject({
+      agents: { defaults: { model: { primary: "openai/gpt-4.1" } } },
+    });
+    const sent = await client.request("chat.send", { sessionKey: "main", message: "hello", idempotencyKey: "first" });
+    expect(sent).toMatchObject({ ok: true });
+    await client.request("agent.wait", { runId: "first", timeoutMs: 60_000 });
+    expect(model.calls.at(-1)).toMatchObject({ model: "gpt-4.1", key: KEY });
+    expect(await call("status")).toMatchObject({ model: { provider: "openai", id: "gpt-4.1" } });
+  });
+
+  test("the key is in no answer and no event", async () => {
+    model.answer(({ key }) => ({ status: 401, message: `Incorrect API key provided: ${key ?? ""}` }));
+    await activate(typed({ apiKey: OTHER_KEY }));
+    model.answer(() => ({ text: "OK" }));
+    await activate(typed({ apiKey: OTHER_KEY }));
+    await call("config.get");
+    await call("models.authStatus");
+    const requests = client.frames.filter((frame) => frame["type"] !== "req");
+    expect(JSON.stringify(requests)).not.toContain(OTHER_KEY);
+    expect(fixture.config()).not.toContain(OTHER_KEY);
+  });
+
+  test.each<[string, ModelReply, object]>([
+    ["a refused key", { status: 401, message: "Incorrect API key" }, { status: "auth", mend: "key" }],
+    ["no credit", { status: 402, message: "Insufficient credits" }, { status: "billing", mend: "account" }],
+    ["a limit", { status: 429, message: "Rate limit reached" }, { status: "rate_limit", mend: "nothing" }],
+    [
+      "an unknown model",
+      { status: 404, message: "The model `gpt-9` does not exist" },
+      { status: "unavailable", mend: "model", models: ["fake-1"] },
+    ],
+    ["a lost connection", "reset", { status: "unavailable", mend: "address" }],
+  ])("saves nothing after %s, and says in a sentence what is wrong", async (_what, reply, expected) => {
+    model.answer(() => reply);
+    const result = await activate(typed({ modelRef: "openai/gpt-9" }));
+    expect(result).toMatchObject({ ok: false, ...expected });
+    expect(result["error"]).toMatch(/^[A-Z\d].*\.$/);
+    expect(result["error"]).not.toMatch(/openclaw |HTTP|\b4\d\d\b/);
+    nothingSaved();
+  });
+
+  test("asks a server that the person names, takes its model, and keeps what the config has", async () => {
+    const { host } = new URL(model.url);
+    const id = `custom-${host.replace(/[^a-z0-9]+/g, "-")}`;
+    const custom = { kind: "api-key", authChoice: "custom-api-key", baseUrl: `${model.url}/`, apiKey: "" };
+    expect(await activate(custom)).toMatchObject({ ok: true, modelRef: `${id}/fake-1` });
+    expect(JSON.parse(fixture.config().slice("// the house".length))).toMatchObject({
+      models: {
+        providers: {
+          openai: { baseUrl: model.url },
+          [id]: { baseUrl: model.url, api: "openai-completions", models: [{ id: "fake-1" }] },
+        },
+      },
+      agents: { defaults: { model: { primary: `${id}/fake-1` } } },
+    });
+    expect(await activate({ ...custom, modelRef: "fake-2", apiKey: KEY })).toMatchObject({ modelRef: `${id}/fake-2` });
+    expect(JSON.parse(fixture.config().slice("// the house".length))).toMatchObject({
+      models: { providers: { [id]: { models: [{ id: "fake-1" }, { id: "fake-2" }] } } },
+    });
+    expect(Object.keys(keysOnDisk().profiles)).toEqual([`${id}:default`]);
+  });
+
+  test("says so when a named server is no model server, or none answers there", async () => {
+    const custom = { kind: "api-key", authChoice: "custom-api-key", modelRef: "m" };
+    model.answer(() => ({ status: 404, message: "no" }));
+    model.listStatus = 404;
+    expect(await activate({ ...custom, baseUrl: model.url })).toMatchObject({ ok: false, mend: "address" });
+    model.listStatus = 200;
+    const nobody = await activate({ ...custom, baseUrl: "http://127.0.0.1:1/v1" });
+    expect(nobody).toMatchObject({ ok: false, status: "unavailable", mend: "address" });
+    expect(nobody["error"]).toContain("127.0.0.1:1 cannot be reached");
+    nothingSaved();
+  });
+
+  test("a new key replaces a refused one, also where another key of the provider is stored", async () => {
+    const may = onlyKey(KEY);
+    model.answer(({ key }) => may(key, { text: "OK" }));
+    const old = { type: "api_key", provider: "openai", key: OTHER_KEY };
+    writeFileSync(keyFile, JSON.stringify({ version: 1, profiles: { "openai:work": old } }), { mode: 0o600 });
+    expect(await activate(typed())).toMatchObject({ ok: true });
+    expect(keysOnDisk()).toMatchObject({ order: { openai: ["openai:default", "openai:work"] } });
+    await client.request("chat.send", { sessionKey: "main", message: "hello", idempotencyKey: "again" });
+    await client.request("agent.wait", { runId: "again", timeoutMs: 60_000 });
+    expect(model.calls.at(-1)).toMatchObject({ key: KEY });
+  });
+
+  test("leaves the keys as they were when the config cannot be written", async () => {
+    const old = { type: "api_key", provider: "openai", key: OTHER_KEY };
+    writeFileSync(keyFile, JSON.stringify({ version: 1, profiles: { "openai:default": old } }), { mode: 0o600 });
+    writeFileSync(join(fixture.dir, "openclaw.json"), "{ broken");
+    expect(await refused("openclaw.setup.activate", typed())).toMatchObject({ code: "INVALID_REQUEST" });
+    expect(keysOnDisk()).toMatchObject({ profiles: { "openai:default": old } });
+    rmSync(keyFile);
+    expect(await refused("openclaw.setup.activate", typed())).toMatchObject({ code: "INVALID_REQUEST" });
+    expect(keysOnDisk().profiles).toEqual({});
+    expect(fixture.config()).toBe("{ broken");
+  });
+
+  test("refuses a choice that lacks something, and names the field", async () => {
+    const calls = model.calls.length;
+    const fields = async (params: object) => (await refused("openclaw.setup.activate", params))?.details?.["field"];
+    expect(await fields(typed({ apiKey: " " }))).toBe("apiKey");
+    expect(await fields(typed({ apiKey: "two words" }))).toBe("apiKey");
+    expect(await fields(typed({ authChoice: "no-such" }))).toBe("authChoice");
+    expect(await fields(typed({ authChoice: "custom-api-key", baseUrl: "ftp:x" }))).toBe("baseUrl");
+    expect(model.calls).toHaveLength(calls);
+    nothingSaved();
+  });
+
+  test("uses a key of the environment without storing it", async () => {
+    vi.stubEnv("OPENAI_API_KEY", KEY);
+    try {
+      const found = await call("openclaw.setup.detect");
+      expectShape("SystemAgentSetupDetectResult", { ...found, candidates: [], manualProviders: [] });
+      expect(found["candidates"]).toContainEqual(
+        expect.objectContaining({ kind: "openai-api-key", detail: "key in OPENAI_API_KEY" }),
+      );
+      expect(JSON.stringify(found)).not.toContain(KEY);
+      expect(await activate({ kind: "openai-api-key", modelRef: "openai/gpt-4.1" })).toMatchObject({ ok: true });
+    } finally {
+      vi.unstubAllEnvs();
+    }
+    expect(model.calls.at(-1)).toMatchObject({ key: KEY, model: "gpt-4.1" });
+    expect(() => readFileSync(keyFile)).toThrow("ENOENT");
+  });
+});
+
+test("openclaw.setup.verify asks the model of the config", async () => {
+  await activate(typed());
+  const good = await call("openclaw.setup.verify");
+  expectShape("SystemAgentSetupVerifyResult", good);
+  expect(good).toMatchObject({ ok: true, modelRef: expect.stringMatching(/^openai\//) });
+  model.answer(() => ({ status: 401, message: "Incorrect API key" }));
+  const bad = await call("openclaw.setup.verify");
+  expectShape("SystemAgentSetupVerifyResult", bad);
+  expect(bad).toMatchObject({ ok: false, status: "auth" });
+});

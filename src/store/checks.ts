@@ -6,7 +6,7 @@ import { errorText } from "../utils/text/error-text.ts";
 import { readCounts, type JournalCounts } from "./database/counts.ts";
 import { fileSize } from "./files.ts";
 import { SCHEMA_VERSION } from "./database/schema.ts";
-import { readVersion, versionRefusal } from "./database/version.ts";
+import { readVersion, useOf, versionRefusal } from "./database/version.ts";
 import { brokenFix, IN_JOURNAL, isBroken, isDiskFault, sqliteError, Statements } from "./database/sqlite.ts";
 import { unlessMissing } from "../utils/missing.ts";
 
@@ -59,16 +59,17 @@ async function withoutJournal(path: string, sessions: string): Promise<CheckResu
 function inspect(path: string, size: number): CheckResult {
   const db = new DatabaseSync(path, { readOnly: true });
   try {
-    const version = readVersion(db);
-    const refused = versionRefusal(version, path);
+    const refused = versionRefusal(db, path);
     if (refused) return { status: "fail", message: refused.message, fix: refused.fix };
-    if (version !== SCHEMA_VERSION)
+    if (useOf(db) === "bring")
       return { status: "ok", message: "The journal has an older version; the gateway migrates it at its start." };
     if (size > QUICK_CHECK_MAX)
       return { status: "ok", message: `Journal opens (${toMib(size)} MiB, not read in full).` };
     const verdict = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
     if (verdict !== "ok") return broken(path, String(verdict));
-    return { status: "ok", message: "Journal is sound." };
+    const isNewer = readVersion(db) > SCHEMA_VERSION;
+    const more = isNewer ? " A newer version has added to it, which this one leaves as it is." : "";
+    return { status: "ok", message: `Journal is sound.${more}` };
   } finally {
     db.close();
   }
@@ -83,7 +84,7 @@ async function checkRows(
   try {
     const db = new DatabaseSync(path, { readOnly: true });
     try {
-      if (readVersion(db) !== SCHEMA_VERSION) return [];
+      if (useOf(db) !== "work") return [];
       const now = Date.now();
       return tell(readCounts(new Statements(db, path), now), now);
     } finally {

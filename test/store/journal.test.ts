@@ -347,11 +347,11 @@ describe("the file", () => {
     await journal.inbox.accept([message("kept")]);
     await journal.close();
     const db = new DatabaseSync(path);
-    db.exec(`PRAGMA user_version = ${version}`);
+    db.exec(`PRAGMA user_version = ${version}; DELETE FROM kept WHERE key = 'schema:opens-from'`);
     db.close();
     const before = await readFile(path);
     await expect(open()).rejects.toMatchObject({ code });
-    await expect(openJournalToRead(path)).rejects.toMatchObject({ code });
+    if (code === "JOURNAL_OLDER") await expect(openJournalToRead(path)).rejects.toMatchObject({ code });
     expect(await readSessionTable(path)).toEqual([]);
     expect(await readCronJobs(path)).toEqual([]);
     const [check] = checks({ stateDir: dir, journal: path, sessions: join(dir, "sessions") });

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { readRows } from "../../sessions/rows/read-rows.ts";
 import { makePrivateDir, syncDir, writeAtomic } from "../../store/disk.ts";
-import { openJournal, type OpenJournal } from "../../store/journal/journal.ts";
+import { openJournalToRead, type StrangerSource } from "../../store/journal/read-only.ts";
 import { acquireStateLock } from "../../store/lock/lock.ts";
 import { EarlierPlaces, readPlaces } from "../../store/places.ts";
 import { EXEC_APPROVALS_FILE } from "../../tools/exec/rules/document.ts";
@@ -117,7 +117,7 @@ async function exportInto(dir: string, options: ExportOptions): Promise<Exported
   const { paths, load, env, now } = options;
   const { config } = await loadConfig(load);
   const agents = resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });
-  const journal = await openJournal({ path: journalPath(paths), bootId: `export-${process.pid}` });
+  const journal = await openJournalToRead(journalPath(paths));
   try {
     const place: Place = { dir, options, agents, defaultAgent: agents[0]?.id ?? agentId("main") };
     const sessions = await sessionsInto(place, config.session.dmScope);
@@ -260,8 +260,8 @@ function readElsewhere({ files }: Records, { to, env }: ExportOptions): readonly
   return [{ what: EXEC_APPROVALS_FILE, why: `OpenClaw reads it in ${home} only: copy it there` }];
 }
 
-async function unfinishedIn(journal: OpenJournal): Promise<readonly LeftItem[]> {
-  const { openInbox, openOutbox } = journal.counts();
+async function unfinishedIn(journal: StrangerSource): Promise<readonly LeftItem[]> {
+  const { openInbox, openOutbox } = await journal.counts();
   const what = [
     openInbox > 0 ? [`${openInbox} messages without an answer`] : [],
     openOutbox > 0 ? [`${openOutbox} replies that are not sent`] : [],

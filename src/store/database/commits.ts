@@ -1,5 +1,6 @@
 import { setImmediate as nextIteration, setTimeout as delay } from "node:timers/promises";
 import type { DatabaseSync } from "node:sqlite";
+import type { OpenClawError } from "../../types/errors.ts";
 import { background } from "../../utils/background.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError, Statements } from "./sqlite.ts";
 import type { Wal } from "./wal.ts";
@@ -43,6 +44,8 @@ interface CommitOptions {
   readonly isDurable?: boolean;
   /** Called, with `wal`, when the log could not be copied into the database. */
   onLongLog?(error: unknown): void;
+  /** Thrown for rows that cannot be read: a newer version has changed them. */
+  readonly unread?: OpenClawError;
 }
 
 /**
@@ -150,7 +153,8 @@ export class Commits {
     try {
       return work(this.sql);
     } catch (error) {
-      throw sqliteError(error, this.#path);
+      const known = sqliteError(error, this.#path);
+      throw known === error ? (this.#options.unread ?? error) : known;
     }
   }
 

@@ -2,6 +2,11 @@
 export interface Migration {
   readonly from: number;
   readonly to: number;
+  /**
+   * Whether a program that knows only the version before still works with the journal: the step adds tables, indexes that are not
+   * unique, and columns that may be left out. Every step from the first release on should be one.
+   */
+  readonly isAdditive: boolean;
   readonly sql: string;
 }
 
@@ -244,20 +249,23 @@ const FIRST_RELEASE = `
  * the end, from the version before. The versions before the first release are in docs/decisions/0065-one-schema.md.
  */
 export const MIGRATIONS: readonly Migration[] = [
-  { from: 0, to: 22, sql: FIRST_RELEASE },
+  { from: 0, to: 22, isAdditive: false, sql: FIRST_RELEASE },
   {
     from: 18,
     to: 21,
+    isAdditive: false,
     sql: `
     ALTER TABLE outbox ADD COLUMN send_key TEXT;
     ALTER TABLE outbox ADD COLUMN answers TEXT;
     CREATE INDEX inbox_unreadable ON inbox (done_at) WHERE state = 'done' AND instr(outcome, '"why":"unreadable: ') > 0;
     `,
   },
-  { from: 21, to: 22, sql: "DROP TABLE allowed" },
+  { from: 21, to: 22, isAdditive: false, sql: "DROP TABLE allowed" },
   {
     from: 22,
     to: 23,
+    // No release had an earlier version.
+    isAdditive: false,
     sql: `
     ALTER TABLE spend ADD COLUMN input_cost REAL NOT NULL DEFAULT 0;
     ALTER TABLE spend ADD COLUMN output_cost REAL NOT NULL DEFAULT 0;
@@ -273,3 +281,11 @@ export const PATHS_VERSION = 18;
 
 /** The version that this program writes. */
 export const SCHEMA_VERSION = Math.max(...MIGRATIONS.map(({ to }) => to));
+
+/** The oldest version whose program works with a journal of `SCHEMA_VERSION`. */
+export const OPENS_FROM = oldestThatOpens(SCHEMA_VERSION);
+
+function oldestThatOpens(version: number): number {
+  const step = MIGRATIONS.find(({ to, isAdditive }) => to === version && isAdditive);
+  return step ? oldestThatOpens(step.from) : version;
+}

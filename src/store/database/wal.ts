@@ -1,7 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { OpenClawError } from "../../types/errors.ts";
 import { diskError, syncFailed } from "../disk.ts";
-import { SCHEMA_VERSION } from "./schema.ts";
 import { BUSY, isDiskFault, sqliteCode, sqliteError } from "./sqlite.ts";
 import { StepSize } from "../step-size.ts";
 import { MOST_SYNCS, openWalFiles, type WalFiles } from "../wal-files.ts";
@@ -294,7 +293,8 @@ export class Wal {
   /** Writes one page to the log; at its beginning when the whole log was copied. */
   #beginAnew(synchronous: "FULL" | "OFF"): void {
     try {
-      this.#db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA user_version = ${SCHEMA_VERSION}`);
+      // A value that never changes, unlike the version, which a newer program may have raised meanwhile.
+      this.#db.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA application_id = 0`);
     } catch (error) {
       // The next write reports the disk's problem.
       if (!isDiskFault(error) && sqliteCode(error) !== BUSY) throw error;

@@ -3,7 +3,7 @@ import { count } from "../database/columns.ts";
 import { realPathsOf, OwnPath, placesOfFiles, stateDirOf } from "../own-path.ts";
 import { PATHS_VERSION, SCHEMA_VERSION } from "../database/schema.ts";
 import { brokenJournal, isBroken, sqliteError } from "../database/sqlite.ts";
-import { readVersion, migrationsOf } from "../database/version.ts";
+import { migrationsOf, NOTE_OPENS_FROM, useOf } from "../database/version.ts";
 
 /**
  * Opens the journal's file and brings its schema up to date; each commit is synced before it returns. Throws `OpenClawError`
@@ -25,12 +25,13 @@ export function openDatabase(path: string): DatabaseSync {
 
 /** Reads the version again under the write lock, because another process may open the journal at the same moment. */
 function migrate(db: DatabaseSync, path: string): void {
-  if (readVersion(db) === SCHEMA_VERSION) return;
+  if (useOf(db) === "work") return;
   db.exec("BEGIN IMMEDIATE");
   const steps = migrationsOf(db, path);
+  if (steps.length === 0) return db.exec("COMMIT");
   for (const { sql } of steps) db.exec(sql);
   if (steps[0]?.from === PATHS_VERSION) nameOwnPaths(db, path);
-  db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  db.exec(`${NOTE_OPENS_FROM}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
 /** Rows that the gateway works with again, and their columns that may name files. */

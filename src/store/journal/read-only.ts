@@ -5,14 +5,14 @@ import type { SpendLedger } from "../../types/spend/ledger.ts";
 import type { CronTable } from "../../types/cron/table.ts";
 import { createCronTable } from "../cron/cron-table.ts";
 import { Commits } from "../database/commits.ts";
-import { readVersion } from "../database/version.ts";
+import { type JournalCounts, readCounts } from "../database/counts.ts";
+import { useOf, versionRefusal } from "../database/version.ts";
 import { createInbox } from "./inbox.ts";
 import { openJournal, createTexts } from "./journal.ts";
 import { createLedger, createSpendLedger, createTaskLook } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
-import { SCHEMA_VERSION } from "../database/schema.ts";
 import type { TaskLook } from "./tasks.ts";
 
 /** Records of runs, for reading. */
@@ -46,19 +46,23 @@ export interface NeedSource {
 
 /** Strangers, for reading. */
 export interface StrangerSource {
-  readonly pairing: Pick<PairingDesk, "list" | "turnedAway">;
+  readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "admitted">;
+  /** Counts of messages and replies. */
+  counts(): JournalCounts | Promise<JournalCounts>;
 }
 
 /**
- * Opens an existing journal for reading. Changes nothing, except that it first migrates an older version. Throws
- * `OpenClawError` as `openJournal` does.
+ * Opens an existing journal for reading, also one of a newer version that the gateway refuses. Changes nothing, except that it first
+ * migrates an older version. Throws `OpenClawError` as `openJournal` does; what a newer version has changed is JOURNAL_NEWER when it
+ * is read.
  */
 export async function openJournalToRead(
   path: string,
 ): Promise<MessageSource & StrangerSource & SpendSource & TaskSource & NeedSource & { close(): Promise<void> }> {
-  const db = openCurrent(path);
+  const db = openAsItIs(path);
   if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
-  const commits = new Commits(db, path);
+  const refused = versionRefusal(db, path);
+  const commits = new Commits(db, path, refused && { unread: refused });
   const clock = systemClock;
   return {
     runs: createLedger(commits),
@@ -69,6 +73,7 @@ export async function openJournalToRead(
     tasks: createTaskLook(commits),
     cron: createCronTable(commits),
     pairing: createPairing(commits, clock),
+    counts: () => commits.read((sql) => readCounts(sql, clock.now())),
     spend: createSpendLedger(commits, { bootId: "", clock }),
     async close() {
       db.close();
@@ -76,12 +81,12 @@ export async function openJournalToRead(
   };
 }
 
-/** Undefined when `openJournal` must handle it: a journal of another version, or no journal. */
-function openCurrent(path: string): DatabaseSync | undefined {
+/** Undefined when `openJournal` must handle it: a journal of an older version, or no journal. */
+function openAsItIs(path: string): DatabaseSync | undefined {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
-    if (readVersion(db) === SCHEMA_VERSION) return db;
+    if (["work", "read"].includes(useOf(db))) return db;
   } catch {
     // Opening the journal for writing reports the problem.
   }

@@ -89,7 +89,8 @@ test.each([
     await withHistory(fixture());
     const path = join(fixture().home.stateDir, "state", "journal.sqlite");
     const db = new DatabaseSync(path);
-    db.exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA user_version = ${version}`);
+    const isChanged = "DELETE FROM kept WHERE key = 'schema:opens-from'";
+    db.exec(`${isChanged}; PRAGMA user_version = ${version}; PRAGMA wal_checkpoint(TRUNCATE)`);
     db.close();
     const names = (await readdir(fixture().sessionsDir)).toSorted();
     const contents = () =>

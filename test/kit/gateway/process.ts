@@ -50,6 +50,8 @@ export interface Home {
   readonly latest: GatewayUnderTest | undefined;
   /** The user that commands run as; that of the test when unset. Only root may set it. */
   user?: number;
+  /** The program's file; that of this repository when unset. */
+  program?: string;
   /** Runs a command of the program over this home to its end. */
   run(args: readonly string[], env?: Record<string, string>): Promise<Ended>;
   writeConfig(config: Record<string, unknown>): Promise<void>;
@@ -147,7 +149,7 @@ const envOf = (home: Home, more: Record<string, string>): Record<string, string>
 });
 
 function spawnGateway(home: Home, { env = {}, args = [] }: StartOptions): Running {
-  const child = spawn(process.execPath, [...NODE_ARGS, BIN, "gateway", "run", ...args], {
+  const child = spawn(process.execPath, [...NODE_ARGS, home.program ?? BIN, "gateway", "run", ...args], {
     env: envOf(home, env),
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -157,7 +159,7 @@ function spawnGateway(home: Home, { env = {}, args = [] }: StartOptions): Runnin
 async function runCommand(home: Home, args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const began = performance.now();
   const { user } = home;
-  const child = spawn(process.execPath, [...NODE_ARGS, BIN, ...args], {
+  const child = spawn(process.execPath, [...NODE_ARGS, home.program ?? BIN, ...args], {
     env: envOf(home, env),
     stdio: ["ignore", "pipe", "pipe"],
     ...(user !== undefined && { uid: user, gid: user }),

@@ -1,5 +1,6 @@
 import type { Update } from "grammy/types";
-import { wait } from "openclaw/plugin-sdk";
+import { z } from "zod";
+import { readOwnNote, wait } from "openclaw/plugin-sdk";
 import { grammySignal } from "../api.ts";
 import type { Self } from "../api.ts";
 import { failureOf } from "../send/failures.ts";
@@ -25,14 +26,18 @@ const GATHER_MS = 4;
 export function polls(receiving: Receiving): (self: Self) => Promise<void> {
   const { account, intake, signal } = receiving;
   let offset: number | undefined;
+  let isFirst = true;
   // The first poll, and each one after a failure, returns at once: a long poll would report only after half a minute.
   let isReachable = false;
   return async (self) => {
     const mayWait = isReachable;
     isReachable = false;
+    if (isFirst) offset = await importedOffset(account, self);
     const updates = await ask(receiving, offset, mayWait).catch(async (error: unknown) =>
       removeWebhook(account, error),
     );
+    if (isFirst && offset !== undefined) await account.host.notes.set(POSITION_NOTE, "null");
+    isFirst = false;
     account.host.report({ kind: "alive", self: { id: String(self.id), name: `@${self.username}` } });
     const last = updates.at(-1);
     if (last) {
@@ -42,6 +47,20 @@ export function polls(receiving: Receiving): (self: Self) => Promise<void> {
     }
     isReachable = true;
   };
+}
+
+/** The name of the note with the position of another gateway, as an import leaves it. */
+const POSITION_NOTE = "position";
+/** Telegram keeps updates for a day, and may number later ones from a lower number on. */
+const POSITION_KEPT_MS = 24 * 3_600_000;
+
+const position = z.object({ botId: z.string(), lastUpdateId: z.number().int(), atMs: z.number() }).nullable();
+
+/** The first update that another gateway has not answered, where an import brought its position in the updates of this bot. */
+async function importedOffset({ host }: Account, self: Self): Promise<number | undefined> {
+  const read = await readOwnNote(host, POSITION_NOTE, position);
+  const isValid = read?.botId === String(self.id) && Date.now() - read.atMs < POSITION_KEPT_MS;
+  return isValid ? read.lastUpdateId + 1 : undefined;
 }
 
 async function ask({ account, signal }: Receiving, offset: number | undefined, mayWait: boolean): Promise<Update[]> {

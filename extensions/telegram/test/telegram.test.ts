@@ -230,6 +230,24 @@ describe("receiving", () => {
 });
 
 describe("polling", () => {
+  test.each([
+    ["its bot", 0, 0, ["third"]],
+    ["another bot", 1, 0, ["first", "second", "third"]],
+    ["its bot, of two days ago", 0, 48 * 3_600_000, ["first", "second", "third"]],
+  ])("begins after the position that an import brought of %s, once", async (_, otherBot, ageMs, expected) => {
+    const platform = await telegramPlatform();
+    const { fake } = platform;
+    ["first", "second", "third"].forEach((text) => fake.say(text));
+    const host = new Host();
+    const botId = String(fake.self.id + otherBot);
+    const position = { botId, lastUpdateId: fake.pending[1], atMs: Date.now() - ageMs };
+    await host.notes.set("position", JSON.stringify(position));
+    await start(platform, host);
+    await host.until(() => host.received.length === expected.length);
+    expect(host.received.map(({ text }) => text)).toEqual(expected);
+    expect(await host.notes.get("position")).toBe(otherBot || ageMs ? JSON.stringify(position) : "null");
+  });
+
   test("another program's webhook is reported and kept, and removed if the config says so", async () => {
     const platform = await telegramPlatform();
     platform.fake.fail("getUpdates", "webhook", 1);

@@ -11,6 +11,7 @@ import type {
 import { OpenClawError, type ChannelLog } from "openclaw/plugin-sdk";
 import { z } from "zod";
 import type { Baileys } from "../baileys.ts";
+import { readLinkFiles } from "./link-files.ts";
 import { silent } from "./log-filter.ts";
 import { mergedRecord } from "./records.ts";
 
@@ -63,7 +64,7 @@ export async function openAuth(folder: string, baileys: Baileys, log?: Pick<Chan
   await closeFile(file, log);
   const store = open(file, log);
   const { db } = store;
-  const stored = readCreds(store, file, baileys);
+  const stored = readCreds(store, file, baileys) ?? (await takenCreds(store, { folder, file, baileys }));
   let creds = stored ?? baileys.initAuthCreds();
   const keys = keyStore(store, baileys);
   return {
@@ -85,6 +86,22 @@ export async function openAuth(folder: string, baileys: Baileys, log?: Pick<Chan
       if (db.isOpen) db.close();
     },
   };
+}
+
+/** Credentials in files of the library, as other gateways keep them, are taken over with their keys. */
+async function takenCreds(
+  store: Store,
+  { folder, file, baileys }: { folder: string; file: string; baileys: Baileys },
+): Promise<AuthenticationCreds | undefined> {
+  const link = await readLinkFiles(folder);
+  if (!link) return undefined;
+  inTransaction(store, () => {
+    const put = store.prepare("INSERT OR REPLACE INTO keys (type, id, value) VALUES (?, ?, ?)");
+    for (const { type, id, json } of link.rows) put.run(type, id, json);
+  });
+  const creds = readCreds(store, file, baileys);
+  await link.putAside();
+  return creds;
 }
 
 /** The database with its statements, each prepared once. */
@@ -155,15 +172,21 @@ type Row = readonly [type: string, id: string, value: unknown];
 function write(store: Store, { BufferJSON }: Baileys, rows: readonly Row[]): void {
   const put = store.prepare("INSERT OR REPLACE INTO keys (type, id, value) VALUES (?, ?, ?)");
   const drop = store.prepare("DELETE FROM keys WHERE type = ? AND id = ?");
-  store.db.exec("BEGIN IMMEDIATE");
-  try {
+  inTransaction(store, () => {
     for (const [type, id, value] of rows) {
       if (value == null) drop.run(type, id);
       else put.run(type, id, JSON.stringify(value, BufferJSON.replacer));
     }
-    store.db.exec("COMMIT");
+  });
+}
+
+function inTransaction({ db }: Store, change: () => void): void {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    change();
+    db.exec("COMMIT");
   } catch (error) {
-    store.db.exec("ROLLBACK");
+    db.exec("ROLLBACK");
     throw error;
   }
 }

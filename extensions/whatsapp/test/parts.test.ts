@@ -83,6 +83,48 @@ describe("keys", () => {
     again.close();
   });
 
+  test("in files of the library, as other gateways keep them, are taken over once, and put aside", async () => {
+    const files = await baileys.useMultiFileAuthState(folder);
+    const pair = baileys.Curve.generateKeyPair();
+    const syncKey = baileys.proto.Message.AppStateSyncKeyData.fromObject({ keyData: Buffer.from("k") });
+    const given = {
+      "pre-key": { "1": pair },
+      session: { "111.0": Buffer.from([1, 2, 3]), "222_1.3": Buffer.from([4]) },
+      "sender-key": { "120-34@g.us::111::0": Buffer.from([5]) },
+      "sender-key-memory": { "120-34@g.us": { "111@s.whatsapp.net": true } },
+      "app-state-sync-key": { "AA/a": syncKey },
+      "lid-mapping": { "111": "222", "222_reverse": "111" },
+      "device-list": { "111": ["0", "3"] },
+    };
+    await files.state.keys.set(given);
+    await files.saveCreds();
+    await fs.writeFile(path.join(folder, "session-999.0.json"), "{half");
+    const auth = await openAuth(folder, baileys);
+    expect(auth.creds).toEqual(files.state.creds);
+    for (const [type, byId] of Object.entries(given))
+      expect(await auth.keys.get(type as keyof typeof given, Object.keys(byId))).toEqual(byId);
+    expect(await auth.keys.get("session", ["999.0"])).toEqual({});
+    auth.forget();
+    const { noiseKey } = auth.creds;
+    auth.save();
+    auth.close();
+    const again = await openAuth(folder, baileys);
+    expect(again.creds.noiseKey).toEqual(noiseKey);
+    expect(await again.keys.get("pre-key", ["1"])).toEqual({});
+    again.close();
+    expect((await fs.readdir(folder)).filter((name) => name.startsWith("creds"))).toEqual(["creds.json.taken"]);
+  });
+
+  test("whose credentials are cut off are read from the copy beside them", async () => {
+    const files = await baileys.useMultiFileAuthState(folder);
+    await files.saveCreds();
+    await fs.rename(path.join(folder, "creds.json"), path.join(folder, "creds.json.bak"));
+    await fs.writeFile(path.join(folder, "creds.json"), '{"noiseKey');
+    const auth = await openAuth(folder, baileys);
+    expect(auth.creds).toEqual(files.state.creds);
+    auth.close();
+  });
+
   test("that others could read are restricted, with one warning", async () => {
     (await openAuth(folder, baileys)).close();
     const file = path.join(folder, "auth.sqlite");

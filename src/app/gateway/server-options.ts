@@ -2,6 +2,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
+import { devicesIn } from "../../server/devices/devices.ts";
 import type { AccessOptions, ServerOptions, ServerPorts, Catalog } from "../../server/options.ts";
 import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
@@ -103,7 +104,7 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     chat,
     sessions: core.sessions,
     sessionGroups: groupsIn(core.journal.values),
-    devices: textIn(core.journal.values, "devices"),
+    devices: devicesIn(core.journal.values),
     onPatched: (sessionKey, patch, entry) =>
       core.ports.runs.hooks?.notify("session:patch", { sessionKey, patch, sessionEntry: { ...entry } }, { sessionKey }),
     media: core.media,
@@ -173,11 +174,6 @@ const catalogOf = (parts: Parts): Catalog => ({
   defaultModel: () => parts.model.info,
   settingsOf: (key) => settingsInForce(key, parts),
   rightsOf: (key) => rightsOf(key, parts),
-});
-
-const textIn = (values: KeyValue, key: string): ServerPorts["devices"] => ({
-  read: () => values.get(key),
-  write: (text) => values.set(key, text),
 });
 
 /** The value with the names of the groups of sessions. */

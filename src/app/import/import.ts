@@ -12,7 +12,7 @@ import { errorText } from "../../utils/text/error-text.ts";
 import type { LoadOptions } from "../config/load.ts";
 import { journalPath, makeStateDirs, type StatePaths } from "../config/paths.ts";
 import { defaultAgentIn, readTargetValue } from "./frame/target.ts";
-import type { Item, ImportKind, Left, OpenTarget, Target } from "./frame/kind.ts";
+import type { ImportKind, Item, KindPlan, Left, OpenTarget, Target } from "./frame/kind.ts";
 import { IMPORT_KINDS } from "./kinds.ts";
 import {
   openReceipts,
@@ -142,7 +142,7 @@ async function plan(source: ImportSource, target: Target, options: ImportOptions
   const known = target.receipts;
   const kinds: ImportedKind[] = [];
   for (const kind of IMPORT_KINDS) {
-    const { items, left } = await kind.plan(source, target);
+    const { items, left } = await planOf(kind, source, target);
     const state = (item: Item) => {
       if (item.left !== undefined) return "left";
       return isThere(known.get(receiptName({ kind: kind.id, id: item.id })), item) ? "there" : "new";
@@ -192,9 +192,20 @@ interface Taking {
   readonly options: ImportOptions;
 }
 
+/** Planning only reads: what cannot be read stays behind as a whole, and the other kinds are taken. */
+async function planOf(kind: ImportKind, source: ImportSource, target: Target): Promise<KindPlan> {
+  try {
+    return await kind.plan(source, target);
+  } catch (error) {
+    const fault = SourceFault.in(error) ?? (errorCode(error) === undefined ? undefined : SourceFault.of(error));
+    if (!fault) throw error;
+    return { items: [], left: [{ name: kind.title, why: fault.message }] };
+  }
+}
+
 /** Planned after the kinds before it are taken: the config is there when the others need it. */
 async function takeKind(kind: ImportKind, taking: Taking): Promise<ImportedKind> {
-  const { items, left } = await kind.plan(taking.source, taking.to);
+  const { items, left } = await planOf(kind, taking.source, taking.to);
   const results: ImportedItem[] = [];
   let next = 0;
   let done = 0;

@@ -15,7 +15,9 @@
 import type { ImportKind } from "./frame/kind.ts";
 import { configKind } from "./kinds/config.ts";
 import { foldersKind } from "./kinds/folders.ts";
+import { devicesKind } from "./kinds/devices.ts";
 import { jobsKind } from "./kinds/jobs.ts";
+import { positionsKind, whatsappKind } from "./kinds/links.ts";
 import { neverKind } from "./kinds/never.ts";
 import { peopleKind } from "./kinds/people.ts";
 import { approvalsKind, modelKeysKind } from "./kinds/secrets.ts";
@@ -25,6 +27,9 @@ export const IMPORT_KINDS: readonly ImportKind[] = [
   configKind,
   sessionsKind,
   peopleKind,
+  positionsKind,
+  whatsappKind,
+  devicesKind,
   modelKeysKind,
   approvalsKind,
   jobsKind,

@@ -2,6 +2,7 @@ import { aboutDevice } from "../../types/answers/devices.ts";
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../types/clock.ts";
+import type { KeyValue } from "../../types/journal.ts";
 import type { Log } from "../../types/log.ts";
 import { forgetOldest } from "../../utils/forget-oldest.ts";
 
@@ -15,6 +16,12 @@ export interface DeviceStore {
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;
 }
+
+/** The store in the journal's small values. */
+export const devicesIn = (values: KeyValue): DeviceStore => ({
+  read: () => values.get("devices"),
+  write: (text) => values.set("devices", text),
+});
 
 const deviceToken = z.object({
   value: z.string().min(1),
@@ -51,6 +58,15 @@ const keptDevices = z
   })
   .pipe(z.array(keptDevice));
 
+/** A device that another gateway has paired. Times are epoch milliseconds. */
+export interface EarlierDevice {
+  readonly about: AboutDevice;
+  readonly scopes: readonly string[];
+  readonly label?: string | undefined;
+  readonly createdAtMs?: number | undefined;
+  readonly approvedAtMs?: number | undefined;
+}
+
 /** A device that wants more scopes than its token has. */
 export interface PendingDevice extends AboutDevice {
   readonly requestId: string;
@@ -73,7 +89,10 @@ export class Devices {
     this.#paired = new Map(paired.map((device) => [device.deviceId, device]));
   }
 
-  static async open(store: DeviceStore, { clock, log }: { clock: Pick<Clock, "now">; log: Log }): Promise<Devices> {
+  static async open(
+    store: DeviceStore,
+    { clock, log }: { clock: Pick<Clock, "now">; log: Pick<Log, "error"> },
+  ): Promise<Devices> {
     const kept = keptDevices.safeParse((await store.read()) ?? "[]");
     if (!kept.success)
       log.error("the list of devices cannot be read: devices have to pair again", { error: kept.error });
@@ -114,6 +133,15 @@ export class Devices {
     const isChanged = old === undefined || all.length > old.scopes.length || isOther(known, about);
     this.#put(device, isChanged);
     return device;
+  }
+
+  /** Keeps a device that another gateway has paired, with a new token that nobody knows yet. */
+  admit({ about, scopes, ...known }: EarlierDevice): void {
+    const now = this.#clock.now();
+    const { label, createdAtMs = now, approvedAtMs = now } = known;
+    const named = label === undefined ? {} : { label };
+    const token = newToken([...scopes], now);
+    this.#put({ ...about, ...named, createdAtMs, approvedAtMs, lastSeenAtMs: approvedAtMs, token }, true);
   }
 
   /** Notes that a device connected with its token. */

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
@@ -132,6 +142,153 @@ test("people of the databases are found too", async () => {
     channel_pairing_allow_entries: [{ channel_key: "telegram", account_id: "default", entry: "8001" }],
   });
   expect(statesOf(await imported(place, "people"))).toEqual([["telegram/default", "taken"]]);
+});
+
+test("the position in the updates of a bot comes along while it counts", async () => {
+  const state = { version: 3, lastUpdateId: 41, botId: "7001", tokenFingerprint: "x" };
+  const place = homeWith({
+    "openclaw.json": { channels: { telegram: { accounts: { Work: {} } } } },
+    "telegram/update-offset-default.json": state,
+    "telegram/update-offset-work.json": { ...state, botId: "7002" },
+    "telegram/update-offset-first.json": { version: 1, lastUpdateId: 4 },
+    "telegram/update-offset-old.json": state,
+  });
+  const old = new Date(Date.now() - 48 * 3_600_000);
+  utimesSync(join(place.source, "telegram/update-offset-old.json"), old, old);
+  database(place, {
+    plugin_state_entries: [
+      {
+        plugin_id: "telegram",
+        namespace: "telegram.update-offsets",
+        entry_key: "sales",
+        value_json: JSON.stringify({ ...state, botId: "7003", lastUpdateId: 9 }),
+        created_at: String(Date.now()),
+      },
+    ],
+  });
+  const told = await imported(place, "telegram");
+  expect(statesOf(told).toSorted(([one = ""], [other = ""]) => (one < other ? -1 : 1))).toEqual([
+    ["Work", "taken"],
+    ["default", "taken"],
+    ["sales", "taken"],
+  ]);
+  expect(leftOf(told)).toEqual({
+    "position of first": expect.stringContaining("bot"),
+    "position of old": expect.stringContaining("day"),
+  });
+  await inJournal(place, async ({ values }) => {
+    expect(JSON.parse((await values.get("channel:telegram:Work:position")) ?? "")).toMatchObject({
+      botId: "7002",
+      lastUpdateId: 41,
+    });
+    expect(JSON.parse((await values.get("channel:telegram:sales:position")) ?? "")).toMatchObject({ lastUpdateId: 9 });
+  });
+});
+
+test("a link with WhatsApp is copied, unless there is one; the source keeps its own", async () => {
+  const creds = { noiseKey: {}, registrationId: 1 };
+  const place = homeWith({
+    "credentials/whatsapp/default/creds.json": creds,
+    "credentials/whatsapp/default/session-111.0.json": {},
+    "credentials/whatsapp/default/notes.txt": "mine",
+    "credentials/whatsapp/there/creds.json": creds,
+    "credentials/whatsapp/broken/creds.json": "{half",
+    "credentials/whatsapp/empty/session-1.0.json": {},
+  });
+  put(place.target, { "credentials/whatsapp/there/auth.sqlite": "x" });
+  const before = snapshot(place.source);
+  const told = await imported(place, "whatsapp");
+  expect(statesOf(told).toSorted(([one = ""], [other = ""]) => (one < other ? -1 : 1))).toEqual([
+    ["default", "taken"],
+    ["there", "left"],
+  ]);
+  expect(leftOf(told)).toEqual({ "whatsapp broken": expect.stringContaining("creds.json") });
+  expect(readdirSync(join(place.target, "credentials/whatsapp/default")).toSorted()).toEqual([
+    "creds.json",
+    "session-111.0.json",
+  ]);
+  expect(snapshot(place.source)).toEqual(before);
+});
+
+test("the link of the first versions, whose files are among the other credentials, is the default account's", async () => {
+  const place = homeWith({
+    "credentials/creds.json": { noiseKey: {} },
+    "credentials/pre-key-1.json": {},
+    "credentials/oauth.json": { secret: "of a provider" },
+  });
+  expect(statesOf(await imported(place, "whatsapp"))).toEqual([["default", "taken"]]);
+  expect(readdirSync(join(place.target, "credentials/whatsapp/default")).toSorted()).toEqual([
+    "creds.json",
+    "pre-key-1.json",
+  ]);
+});
+
+test("devices keep their names and rights, and get new tokens", async () => {
+  const device = {
+    deviceId: "d1",
+    publicKey: "k1",
+    displayName: "Phone",
+    operatorLabel: "Ada's phone",
+    role: "operator",
+    roles: ["operator"],
+    scopes: ["operator.read", "operator.write", "operator.talk.secrets"],
+    tokens: { operator: { token: "the-other-gateway's", scopes: [] } },
+    createdAtMs: 5,
+    approvedAtMs: 6,
+  };
+  const place = homeWith({
+    "devices/paired.json": { d1: device, n1: { ...device, deviceId: "n1", role: "node", roles: ["node"] }, x: {} },
+  });
+  database(place, {
+    device_pairing_paired: [
+      {
+        device_id: "d2",
+        public_key: "k2",
+        display_name: "Laptop",
+        roles_json: '["operator"]',
+        scopes_json: '["operator.read"]',
+        approved_scopes_json: '["operator.read"]',
+        created_at_ms: "7",
+      },
+    ],
+  });
+  const told = await imported(place, "devices");
+  expect(statesOf(told)).toEqual([
+    ["d1", "taken"],
+    ["d2", "taken"],
+  ]);
+  expect(leftOf(told)).toEqual({ Phone: expect.stringContaining("machine"), x: expect.stringContaining("key") });
+  await inJournal(place, async ({ values }) => {
+    const kept = (await values.get("devices")) ?? "";
+    expect(kept).not.toContain("the-other-gateway's");
+    expect(JSON.parse(kept)).toMatchObject([
+      {
+        deviceId: "d1",
+        label: "Ada's phone",
+        createdAtMs: 5,
+        approvedAtMs: 6,
+        token: { scopes: ["operator.read", "operator.write"] },
+      },
+      { deviceId: "d2", publicKey: "k2", displayName: "Laptop", token: { scopes: ["operator.read"] } },
+    ]);
+  });
+  expect(statesOf(await imported(place, "devices")).every(([, state]) => state === "there")).toBe(true);
+});
+
+test("what cannot be read stays behind alone", async () => {
+  const place = homeWith({ "devices/paired.json": "{}", "credentials/telegram-allowFrom.json": ["8001"] });
+  rmSync(join(place.source, "devices/paired.json"));
+  symlinkSync("/etc/hostname", join(place.source, "devices/paired.json"));
+  mkdirSync(join(place.source, "credentials/slack-allowFrom.json"));
+  writeFileSync(join(place.source, "telegram"), "a file where a folder should be");
+  const people = await imported(place, "people");
+  expect(statesOf(people)).toEqual([["telegram/default", "taken"]]);
+  expect(leftOf(people)).toMatchObject({ "slack-allowFrom.json": expect.stringContaining("regular file") });
+  expect(leftOf(await imported(place, "devices"))).toEqual({
+    "devices/paired.json": expect.stringContaining("outside"),
+  });
+  const [left] = (await imported(place, "telegram")).left;
+  expect(left?.why).toContain("cannot be read");
 });
 
 const JOB = {
@@ -363,8 +520,6 @@ test("workspaces, notes, skills and hooks are copied; what is here stays", async
 test("what is never taken is listed with what to do instead", async () => {
   const place = homeWith({
     "delivery-queue/1.json": {},
-    "credentials/whatsapp/default/creds.json": {},
-    "devices/paired.json": { d: {} },
     "logs/x.log": "x",
     "memory/main.sqlite": "x",
     ".env": "A=1",
@@ -382,11 +537,9 @@ test("what is never taken is listed with what to do instead", async () => {
     "delivery-queue": expect.stringContaining("twice"),
     "2 of delivery_queue_entries": expect.stringContaining("twice"),
     "1 of channel_ingress_events": expect.stringContaining("answers them"),
-    "credentials/whatsapp": expect.stringContaining("channels login"),
-    "devices/paired.json": expect.stringContaining("token"),
     ".env": expect.stringContaining("copy"),
   });
   expect(leftOf(told)).not.toHaveProperty("subagents");
-  for (const name of ["delivery-queue", "credentials/whatsapp", "devices", "logs"])
+  for (const name of ["delivery-queue", "logs", "push"])
     expect(existsSync(join(place.target, name, "1.json"))).toBe(false);
 });

@@ -56,6 +56,18 @@ export async function readSourceText(path: string, root: string, mostBytes: numb
   return found && (await readSmall(found.path, mostBytes));
 }
 
+/** Most bytes of a list, a record or a set of keys. */
+export const SMALL_BYTES = 16 * 1024 * 1024;
+
+/** A small file of the source: its text, undefined when it is missing, or why it cannot be read. */
+export async function readListed(path: string, root: string): Promise<{ text?: string | undefined; why?: string }> {
+  try {
+    return { text: await readSourceText(path, root, SMALL_BYTES) };
+  } catch (error) {
+    return { why: SourceFault.of(error).message };
+  }
+}
+
 /** The text of a regular file of at most `mostBytes`. Throws `SourceFault` for any other. */
 export async function readSmall(path: string, mostBytes: number): Promise<string> {
   const file = await openRegular(path);
@@ -66,6 +78,16 @@ export async function readSmall(path: string, mostBytes: number): Promise<string
     throw SourceFault.of(error);
   } finally {
     await file.close();
+  }
+}
+
+/** The JSON of a file or column; undefined when it has none: the other gateway reads nothing from it either. */
+export function givenJson(value: unknown): unknown {
+  try {
+    return typeof value === "string" ? JSON.parse(value) : undefined;
+  } catch {
+    // The parser's message would quote the text, which may have keys.
+    return undefined;
   }
 }
 

@@ -33,7 +33,7 @@ export const foldersKind: ImportKind = {
   },
 };
 
-interface GivenFile {
+export interface GivenFile {
   /** The path below the folder. */
   readonly name: string;
   readonly size: number;
@@ -51,20 +51,21 @@ function itemFor(place: string, files: readonly GivenFile[], from: ImportSource)
           `its code runs from the next start on, where the config has hooks on; to stop it: openclaw hooks disable ${basename(place)}`,
         ]
       : [],
-    take: ({ paths }, before) => copyInto(place, { files, from: from.dir, to: paths.stateDir, before }),
+    take: ({ paths }, before) =>
+      takeFolder(place, { files, from: join(from.dir, place), to: join(paths.stateDir, place), before }),
   };
 }
 
 interface Copying {
   readonly files: readonly GivenFile[];
-  /** The directories below which the folder is and will be. */
+  /** The folder in the source, and here. */
   readonly from: string;
   readonly to: string;
   readonly before: ItemReceipt | undefined;
 }
 
-async function copyInto(place: string, { files, from, to: target, before }: Copying): Promise<ItemOutcome> {
-  const to = join(target, place);
+/** Copies the files that are not here yet. `place`: the folder's name in the receipt. */
+export async function takeFolder(place: string, { files, from, to, before }: Copying): Promise<ItemOutcome> {
   const there = new Map((await filesIn(to)).map((file) => [file.name, file]));
   const isUntouched = before?.mark !== undefined && before.mark === markOf([...there.values()]);
   const kept: string[] = [];
@@ -72,7 +73,7 @@ async function copyInto(place: string, { files, from, to: target, before }: Copy
     const known = there.get(file.name);
     if (known && isSame(known, file)) continue;
     if (known && !isUntouched) kept.push(file.name);
-    else await copyOne(join(from, place, file.name), join(to, file.name), file);
+    else await copyOne(join(from, file.name), join(to, file.name), file);
   }
   const notes = kept.length === 0 ? [] : [`${kept.length} files are here already and stay, such as ${kept[0]}`];
   return { made: place, notes, mark: markOf(await filesIn(to)) };
@@ -94,7 +95,8 @@ async function copyOne(from: string, to: string, { isLink, mtimeMs }: GivenFile)
 const isSame = (one: GivenFile, other: GivenFile): boolean =>
   one.size === other.size && one.isLink === other.isLink && (one.isLink || Math.abs(one.mtimeMs - other.mtimeMs) < 2);
 
-const markOf = (files: readonly GivenFile[]): string => {
+/** A mark of the names, sizes and times of files. */
+export const markOf = (files: readonly GivenFile[]): string => {
   const facts = files
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
     .map(({ name, size, mtimeMs, isLink }) => [name, size, isLink ? 0 : Math.round(mtimeMs)]);

@@ -10,6 +10,7 @@ import { valueAt } from "../../config/schema/problem.ts";
 import type { ImportKind, Item, KindPlan, Left, OpenTarget, Target } from "../frame/kind.ts";
 import type { ItemOutcome, ItemReceipt } from "../frame/receipts.ts";
 import { sectionOf, type ImportSource } from "../frame/source.ts";
+import { givenJson } from "../frame/source-file.ts";
 import { keyHere } from "./session-rows.ts";
 
 /** Most bytes of a job's id. */
@@ -170,16 +171,7 @@ async function jobsInDatabase({ database, databases }: ImportSource): Promise<re
   const db = database === undefined ? undefined : await databases.open(database);
   if (db?.has("cron_jobs", "job_id", "job_json") !== true) return [];
   return [...db.rows("SELECT job_id, job_json FROM cron_jobs ORDER BY rowid")].flatMap((row) => {
-    const job = jsonIn(row["job_json"]);
+    const job = givenJson(row["job_json"]);
     return isFields(job) ? [{ id: String(row["job_id"]), ...job }] : [];
   });
-}
-
-function jsonIn(value: unknown): unknown {
-  try {
-    return typeof value === "string" ? JSON.parse(value) : undefined;
-  } catch {
-    // A row that cannot be read is no job for the other gateway either.
-    return undefined;
-  }
 }

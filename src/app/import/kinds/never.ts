@@ -11,15 +11,6 @@ const FILES: readonly (readonly [name: string, why: string])[] = [
     "messages that were not sent: sent from here, they could arrive twice; send again what is still needed",
   ],
   ["session-delivery-queue", "answers that were not delivered: they are in the conversations"],
-  [
-    "credentials/whatsapp",
-    "a link may be used by one program only, and its keys move on with each message; link anew with: openclaw channels login whatsapp",
-  ],
-  ["telegram", "Telegram keeps itself which messages were read; what arrives while no gateway runs comes here"],
-  [
-    "devices/paired.json",
-    "tokens of devices are valid at the gateway that gave them; connect each once with this gateway's token",
-  ],
   ["nodes/paired.json", "no other machine runs anything for this gateway"],
   ["identity", "it is the other gateway's own key"],
   ["memory", "the index of notes is made anew from their files"],
@@ -46,10 +37,6 @@ const TABLES: readonly (readonly [table: string, why: string, open?: string])[] 
     "channel_ingress_events",
     "messages that the other gateway has received: it answers them, or nobody does",
     "completed_at IS NULL AND failed_at IS NULL",
-  ],
-  [
-    "device_pairing_paired",
-    "tokens of devices are valid at the gateway that gave them; connect each once with this gateway's token",
   ],
   [
     "secret_store_entries",

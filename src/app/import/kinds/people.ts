@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Paired } from "../../../types/answers/pairing.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import type { ImportKind, Item, KindPlan, Left } from "../frame/kind.ts";
 import { sectionOf, type ImportSource } from "../frame/source.ts";
+import { readListed } from "../frame/source-file.ts";
 
 /** Channels that this gateway has. */
 const CHANNELS = ["telegram", "discord", "slack", "signal", "whatsapp"];
@@ -26,12 +27,13 @@ export const peopleKind: ImportKind = {
   id: "people",
   title: "People who were let in",
   async plan(from): Promise<KindPlan> {
-    const given = [...(await listsInFiles(from)), ...(await listsInDatabase(from))];
+    const inFiles = await listsInFiles(from);
+    const given = [...inFiles.lists, ...(await listsInDatabase(from))];
     const items: Item[] = [];
-    const left: Left[] = [...(await waiting(from))];
+    const left: Left[] = [...inFiles.left, ...(await waiting(from))];
     for (const [name, lists] of Map.groupBy(given, ({ channel, key = "default" }) => `${channel}/${key}`)) {
       const [first] = lists;
-      const account = first && accountOf(first, from);
+      const account = first && accountNamed(first.key, first.channel, from);
       const entries = [...new Set(lists.flatMap((list) => list.entries))];
       if (!first || account === undefined)
         left.push({ name, why: "its account cannot be told: several have such a name" });
@@ -75,8 +77,8 @@ function isId(channel: string, text: string): boolean {
   return /^\+?\d{5,}$/.test(text) || /^[0-9a-f-]{36}$/i.test(text) || /^\d+(?::\d+)?@[\w.]+$/.test(text);
 }
 
-/** The account with this name in the config. Undefined where several have it, as a file writes them. */
-function accountOf({ channel, key }: GivenList, from: ImportSource): string | undefined {
+/** The account that a file's name has as `key`. Undefined where several accounts of the config are written so. */
+export function accountNamed(key: string | undefined, channel: string, from: ImportSource): string | undefined {
   if (key === undefined) return "default";
   const known = new Set([...Object.keys(sectionOf(from.value, "channels", channel, "accounts")), "default"]);
   const fitting = [...known].filter((name) => fileKey(name) === key);
@@ -90,17 +92,21 @@ const fileKey = (name: string): string =>
     .replaceAll(/[\\/:*?"<>|]/g, "_")
     .replaceAll("..", "_");
 
-async function listsInFiles({ dir }: ImportSource): Promise<readonly GivenList[]> {
+async function listsInFiles({ dir }: ImportSource): Promise<{ lists: readonly GivenList[]; left: readonly Left[] }> {
   const folder = join(dir, "credentials");
   const names = ((await unlessMissing(readdir(folder))) ?? []).filter((name) => FILE.test(name)).toSorted();
-  return Promise.all(
-    names.map(async (name) => {
-      const base = FILE.exec(name)?.[1] ?? "";
-      const channel = CHANNELS.find((one) => base === one || base.startsWith(`${one}-`)) ?? base;
-      const key = base === channel ? undefined : base.slice(channel.length + 1);
-      return { channel, key, entries: entriesIn(await readFile(join(folder, name), "utf8")) };
-    }),
-  );
+  const lists: GivenList[] = [];
+  const left: Left[] = [];
+  for (const name of names) {
+    const { text, why } = await readListed(join(folder, name), dir);
+    if (why !== undefined) left.push({ name, why });
+    if (text === undefined) continue;
+    const base = FILE.exec(name)?.[1] ?? "";
+    const channel = CHANNELS.find((one) => base === one || base.startsWith(`${one}-`)) ?? base;
+    const key = base === channel ? undefined : base.slice(channel.length + 1);
+    lists.push({ channel, key, entries: entriesIn(text) });
+  }
+  return { lists, left };
 }
 
 /** A list, or an object that has one. */

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readCredential, type Credential, writeCredential } from "../../../providers/auth/credential.ts";
 import { Credentials, CREDENTIALS_FILE } from "../../../providers/auth/credentials.ts";
@@ -8,10 +7,10 @@ import { writeAtomic } from "../../../store/disk.ts";
 import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
 import type { AgentId } from "../../../types/ids.ts";
 import { isFields, isSameData, type Fields } from "../../../utils/fields.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
 import type { ImportKind, Item, KindPlan, Left, OpenTarget } from "../frame/kind.ts";
 import type { ItemOutcome } from "../frame/receipts.ts";
 import type { ImportSource, SourceAgent } from "../frame/source.ts";
+import { givenJson, readSourceText, SMALL_BYTES } from "../frame/source-file.ts";
 
 /** Stored keys of models. Logins stay behind: a provider ends a login that two programs renew. */
 export const modelKeysKind: ImportKind = {
@@ -66,9 +65,8 @@ async function holdersOf(from: ImportSource, defaultAgent: AgentId): Promise<rea
 
 /** The profiles of an agent: of its file, else of its database. */
 async function profilesOf({ own, database }: SourceAgent, from: ImportSource, isFirst: boolean): Promise<Fields> {
-  const text = await unlessMissing(readFile(join(own, CREDENTIALS_FILE), "utf8"));
   const stores = [
-    text,
+    await readSourceText(join(own, CREDENTIALS_FILE), from.dir, SMALL_BYTES),
     await storeIn(database, "auth_profile_store", from),
     ...(isFirst ? [await sharedStore(from)] : []),
   ];
@@ -95,18 +93,9 @@ async function sharedStore({ database, databases }: ImportSource): Promise<strin
 }
 
 function profilesIn(text: string | undefined): Fields {
-  const value = jsonIn(text);
+  const value = givenJson(text);
   const profiles: unknown = isFields(value) ? value["profiles"] : undefined;
   return isFields(profiles) ? profiles : {};
-}
-
-function jsonIn(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    // The parser's message would quote the file and its keys; the other gateway reads nothing from it either.
-    return undefined;
-  }
 }
 
 const PROPOSED = "exec-approvals.proposed.json";
@@ -151,5 +140,5 @@ async function rulesOf(from: ImportSource): Promise<string | undefined> {
     const [row] = [...db.rows("SELECT raw_json FROM exec_approvals_config LIMIT 1")];
     if (typeof row?.["raw_json"] === "string") return row["raw_json"];
   }
-  return unlessMissing(readFile(join(from.dir, EXEC_APPROVALS_FILE), "utf8"));
+  return readSourceText(join(from.dir, EXEC_APPROVALS_FILE), from.dir, SMALL_BYTES);
 }

@@ -84,6 +84,7 @@ describe("a chat that may miss something gets one line", () => {
     await until(() => clock.waits.includes(1_800_000));
     clock.pass(1_800_000);
     await until(async () => (await journal.messages.outboxRow(2))?.state === "failed");
+    await until(async () => (await journal.outbox.open()).length > 0);
     expect(platform.calls).toHaveLength(1);
     expect(await journal.outbox.open()).toMatchObject([{ replyKey: expect.stringMatching(/^gap:1:\d+$/) }]);
   });

@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   CHANNEL_MISSING: { exit: 2 },
   MODEL_UNKNOWN: { exit: 78 },
   MODEL_KEY_MISSING: { exit: 78 },
+  MODEL_SILENT: { exit: 1 },
   MCP_LOGIN: { exit: 78 },
   ENGINE_MISSING: { exit: 78 },
   ENGINE_UNUSABLE: { exit: 78 },

@@ -73,17 +73,18 @@ export async function addAgent(
  */
 export async function changeAgent(load: LoadOptions, id: string, keys: AgentKeys): Promise<void> {
   const { file, hash } = await readFileToEdit(load);
+  await writeConfigValues(load, agentEdits(file, id, keys), hash);
+}
+
+/** The edits of `changeAgent`. Throws NOT_FOUND. */
+export function agentEdits(file: unknown, id: string, keys: AgentKeys): readonly Edit[] {
   const listed = listedAgents(file);
   const found = listed.find((one) => one.id === id);
   const isUnlisted = listed.length === 0 && unlistedAgents(file) === id;
   if (!found && !isUnlisted) throw unknownAgent(id);
   const made = newAgent(file, id, { default: true }, 0);
   const path = found?.path ?? made.path;
-  await writeConfigValues(
-    load,
-    [...(found ? [] : [made]), ...keys.map(([key, value]) => ({ path: [...path, ...key.split(".")], value }))],
-    hash,
-  );
+  return [...(found ? [] : [made]), ...keys.map(([key, value]) => ({ path: [...path, ...key.split(".")], value }))];
 }
 
 /**

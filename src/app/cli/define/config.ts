@@ -7,7 +7,7 @@ interface Json {
   readonly json?: boolean;
 }
 
-/** `config …` and `onboard`, which edit the config file. */
+/** `config …`, which edits the config file. */
 export function defineConfig(program: Command, act: Act): void {
   const config = program.command("config").description("read and change openclaw.json");
   config
@@ -40,16 +40,6 @@ export function defineConfig(program: Command, act: Act): void {
     .description("remove one key from the file")
     .action(act(async (io, key: string) => (await import("../commands/config/config.ts")).configUnset(io, key)));
   defineConfigLooks(config, act);
-  program
-    .command("onboard")
-    .description("settle in")
-    .option("--adopt", "adopt a state directory that another program wrote last, so that channels start")
-    .action(
-      act(async (io, options: { adopt?: boolean }) => {
-        const { onboard } = await import("../commands/onboard.ts");
-        return onboard(io, options);
-      }),
-    );
 }
 
 /** `import`, which takes over the state of OpenClaw. */

@@ -8,6 +8,7 @@ import { defineInbox } from "../define/inbox.ts";
 import { defineDiagnostics } from "../define/diagnostics.ts";
 import { defineChannels } from "../define/channels.ts";
 import { defineModels } from "../define/models.ts";
+import { defineOnboard } from "../define/onboard.ts";
 import { definePlugins } from "../define/plugins.ts";
 import { defineSessions } from "../define/sessions.ts";
 import { defineRuns } from "../define/runs.ts";
@@ -153,6 +154,7 @@ const DEFINITIONS = [
   defineRuns,
   defineInbox,
   defineSystem,
+  defineOnboard,
   defineConfig,
   defineImport,
   defineExport,

@@ -1,22 +1,15 @@
 import { existsSync } from "node:fs";
-import { passSlots } from "../../../store/journal/restored.ts";
-import { acquireStateLock } from "../../../store/lock/lock.ts";
-import { changeInstance, readInstance } from "../../../store/lock/instance.ts";
-import { OpenClawError } from "../../../types/errors.ts";
-import { journalPath, resolvePaths, type StatePaths } from "../../config/paths.ts";
-import type { Io } from "../io.ts";
+import { passSlots } from "../../../../store/journal/restored.ts";
+import { acquireStateLock } from "../../../../store/lock/lock.ts";
+import { changeInstance, readInstance } from "../../../../store/lock/instance.ts";
+import { journalPath, resolvePaths, type StatePaths } from "../../../config/paths.ts";
+import type { Io } from "../../io.ts";
 
 /**
  * `--adopt`: this gateway may start channels on a state directory that another program wrote last. The config stays as it is, because the
  * other program refuses keys that it does not know.
  */
-export async function onboard(io: Io, options: { adopt?: boolean }): Promise<number> {
-  if (options.adopt !== true) {
-    throw new OpenClawError("USAGE", {
-      message: "Nothing to do: the gateway needs no setup.",
-      fix: "Start it with `openclaw gateway run`; `openclaw onboard --adopt` takes over another program's state.",
-    });
-  }
+export async function adopt(io: Io): Promise<number> {
   const paths = resolvePaths(io.env);
   const { stateDir } = paths;
   if ((await readInstance(stateDir))?.origin === "backup") await passSlotsOf(paths);

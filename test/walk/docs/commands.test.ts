@@ -100,6 +100,7 @@ const NEEDS: readonly (readonly [RegExp, string])[] = [
   [/mcp log(?:in|out)|channels login|models auth login/, "an account elsewhere"],
   [/runs show 3f9c|openclaw why /, "a message of the reader's"],
   [/plugins install (?:npm:|git:|npm-pack:|\S*\.tgz|(?:-l )?\.\/my-plugin$)/, "a plugin of the reader's"],
+  [/onboard --non-interactive|OPENAI_API_KEY/, "a key of the reader's"],
   [/onboard --adopt|(?:openclaw|claw-gateway) (?:import|export) /, "a directory of another program"],
   [/gateway (?:install|uninstall|start|restart)/, "a service manager"],
   [/cp -a ~\/\.openclaw|config set (?:gateway\.port|channels\.telegram)/, "a second directory"],

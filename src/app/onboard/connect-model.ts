@@ -93,7 +93,8 @@ const NO_MODELS = { kind: "model_missing", said: "The server lists no model." } 
 function modelsFor(scene: ConnectScene, { key, server, agent }: ModelWish, ref: ModelRef) {
   const { config, env, paths, agents, meter, contributed } = scene;
   const before = own(config.models.providers, ref.provider);
-  const settings: ProviderSettings = { ...before, ...server, ...(key !== undefined && { apiKey: key }) };
+  const address = server && { baseUrl: server.baseUrl, ...(server.api && { api: server.api }) };
+  const settings: ProviderSettings = { ...before, ...address, ...(key !== undefined && { apiKey: key }) };
   const providers =
     key === undefined && server === undefined
       ? config.models.providers

@@ -36,10 +36,25 @@ export interface ModelWish {
   readonly model: string;
   /** A new key, which is stored. Without it, the key that the gateway finds for the provider: stored, of the config, of the environment, or none. */
   readonly key?: Secret;
-  /** A server that the gateway does not know. */
-  readonly server?: { readonly baseUrl: string; readonly api: ServerApi };
+  /** How the new key is kept; as an API key when unset. */
+  readonly keep?: KeptAs;
+  /** A server that the gateway does not know, or another address of a provider that it knows. */
+  readonly server?: Server;
   /** The agent that shall use the model. When unset: all that name none of their own, and the default agent. */
   readonly agent?: string;
+}
+
+/** A token of a subscription under a name, with its end in epoch milliseconds; or a variable, to which the config refers. */
+export type KeptAs =
+  | { readonly as: "token"; readonly profileId: string; readonly expires?: number }
+  | { readonly as: "variable"; readonly name: string };
+
+interface Server {
+  readonly baseUrl: string;
+  /** The provider's own when unset. */
+  readonly api?: ServerApi;
+  /** What the model takes; text when unset. */
+  readonly input?: readonly ("text" | "image")[];
 }
 
 export type ServerApi = "openai-completions" | "openai-responses" | "anthropic-messages";
@@ -47,33 +62,46 @@ export type ServerApi = "openai-completions" | "openai-responses" | "anthropic-m
 type Tested = Omit<ModelWish, "provider" | "model"> & { readonly ref: ModelRef };
 
 /**
- * Stores the key and writes the model into the config. The key goes first: without its model it changes no answer. When the config is not
- * written, the keys are as before. Resolves with the id of the stored key. Throws as `writeConfigValues` and `Credentials` do.
+ * Stores the key and writes the model into the config, with `others` in the same write. The key goes first: without its model it changes no
+ * answer. When the config is not written, the keys are as before. Resolves with the id of the stored key. Throws as `writeConfigValues` and
+ * `Credentials` do.
  */
-export async function saveModel(scene: ConnectScene, tested: Tested): Promise<string | undefined> {
+export async function saveModel(
+  scene: ConnectScene,
+  tested: Tested,
+  others: readonly Edit[] = [],
+): Promise<string | undefined> {
   const { config, load } = scene;
-  const { ref, key } = tested;
-  if (key === undefined) {
-    await writeConfigValues(load, [...serverEdits(config, tested), routeEdit(scene, tested)]);
+  const { ref, key, keep } = tested;
+  const edits = [...others, ...serverEdits(config, tested), routeEdit(scene, tested)];
+  if (key === undefined || keep?.as === "variable") {
+    await writeConfigValues(load, [...edits, ...variableEdits(tested)]);
     return undefined;
   }
   const store = await storeFor(scene, tested);
   const before = await store.read();
-  const id = idFor(config, before, ref.provider);
+  const id = keep?.profileId ?? idFor(config, before, ref.provider);
   const order = orderWith(id, before, ref.provider);
   try {
-    await store.put(id, { type: "api_key", provider: ref.provider, key });
+    await store.put(id, credentialOf(ref.provider, key, keep));
     if (order) await store.setOrder(ref.provider, order);
-    await writeConfigValues(load, [
-      ...serverEdits(config, tested),
-      ...orderEdits(config, ref.provider, id),
-      routeEdit(scene, tested),
-    ]);
+    await writeConfigValues(load, [...edits, ...orderEdits(config, ref.provider, id)]);
     return id;
   } catch (error) {
     await restore(store, before, { id, provider: ref.provider, isOrdered: order !== undefined });
     throw error;
   }
+}
+
+function credentialOf(provider: string, key: Secret, keep: KeptAs | undefined): Credential {
+  if (keep?.as !== "token") return { type: "api_key", provider, key };
+  return { type: "token", provider, token: key, ...(keep.expires !== undefined && { expires: keep.expires }) };
+}
+
+function variableEdits({ ref, keep }: Tested): readonly Edit[] {
+  if (keep?.as !== "variable") return [];
+  const value = { source: "env", provider: "default", id: keep.name };
+  return [{ path: ["models", "providers", ref.provider, "apiKey"], value }];
 }
 
 /** An agent that has keys of its own for the provider would use these first. */
@@ -134,17 +162,18 @@ function serverEdits({ models }: Config, { ref, server }: Tested): readonly Edit
   if (!server) return [];
   const path: KeyPath = ["models", "providers", ref.provider];
   const before = own(models.providers, ref.provider);
-  const { baseUrl, api } = server;
-  if (!before) return [{ path, value: { baseUrl, api, models: [{ id: ref.id }] } }];
+  const { baseUrl, api, input } = server;
+  const model = { id: ref.id, ...(input && { input: [...input] }) };
+  if (!before) return [{ path, value: { baseUrl, ...(api && { api }), models: [model] } }];
   const address: readonly Edit[] = [
     { path: [...path, "baseUrl"], value: baseUrl },
-    { path: [...path, "api"], value: api },
+    ...(api ? [{ path: [...path, "api"], value: api }] : []),
   ];
   const { models: known } = before;
   if (known?.some(({ id }) => id === ref.id)) return address;
   const added = known
-    ? { path: [...path, "models", known.length], value: { id: ref.id } }
-    : { path: [...path, "models"], value: [{ id: ref.id }] };
+    ? { path: [...path, "models", known.length], value: model }
+    : { path: [...path, "models"], value: [model] };
   return [...address, added];
 }
 

@@ -49,7 +49,7 @@ describe("the model answers before anything is written", () => {
     expect(config()).toMatchObject({
       gateway: { mode: "local" },
       session: { dmScope: "per-channel-peer" },
-      agents: { defaults: { model: "mine/m1" } },
+      agents: { defaults: { model: { primary: "mine/m1" } } },
       models: { providers: { mine: { baseUrl: model.url, api: "openai-completions", models: [{ id: "m1" }] } } },
     });
     expect(text()).not.toContain(KEY);
@@ -160,7 +160,7 @@ describe("flags are obeyed", () => {
     const { cli, config, keys } = stage(before);
     const { code, err } = await cli("--openai-api-key", KEY);
     expect([code, err]).toEqual([0, ""]);
-    expect(config().agents.defaults.model).toBe("openai/gpt-5.4");
+    expect(config().agents.defaults.model).toEqual({ primary: "openai/gpt-5.4" });
     expect(keys()).toEqual({ "openai:default": { type: "api_key", provider: "openai", key: KEY } });
   });
 
@@ -194,7 +194,7 @@ describe("flags are obeyed", () => {
       const { cli, config } = stage();
       const { code, err } = await cli("--auth-choice", choice, ...custom(model.url));
       expect([code, err]).toEqual([0, ""]);
-      expect(config().agents.defaults.model).toMatch(/\/m1$/);
+      expect(config().agents.defaults.model.primary).toMatch(/\/m1$/);
     },
   );
 
@@ -245,7 +245,7 @@ describe("what is not possible is refused with its reason, and nothing is writte
     ],
     [["--custom-base-url", "http://a/v1", "--custom-model-id", "m", "--custom-provider-id", "a b"], /no name of a/],
     [["--custom-compatibility", "grpc"], /Allowed choices are/],
-    [["--auth-choice", "ollama", "--custom-base-url", "http://127.0.0.1:1/v1"], /lists no chat model/],
+    [["--auth-choice", "ollama", "--custom-base-url", "http://127.0.0.1:1/v1"], /cannot be reached/, 1],
     [["--auth-choice", "token"], /The token is missing/],
     [["--token", "x"], /belongs to a token of a subscription/],
     [["--auth-choice", "token", "--token", "x", "--token-expires-in", "soon"], /is no duration/],

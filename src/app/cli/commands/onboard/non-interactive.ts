@@ -1,16 +1,23 @@
-import { modelName } from "../../../../types/run/model.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
 import { ensureGatewayToken } from "../../../config/gateway-token.ts";
 import { writeJson, type Io } from "../../io.ts";
-import { withProgress } from "../../progress.ts";
 import { placeFrom } from "../agents/list.ts";
 import { serviceInstall } from "../gateway/gateway-service.ts";
-import { routeFrom } from "./choose-route.ts";
+import { wishFrom } from "./model-wish.ts";
 import { checkFlags, isOn, numberOf, flagText, type Flags } from "./flags.ts";
 import { awaitHealth, unhealthy, type Health } from "./health.ts";
-import { routeEdits, saveRoute, silentModel, tryRoute, type Route } from "./route.ts";
-import { openScene, undoReset, RESET_SCOPES, resetState, withoutConfig, type Moved, type SetupScene } from "./scene.ts";
+import { silentModel, tryModel, type TriedModel } from "./try-model.ts";
+import {
+  openScene,
+  undoReset,
+  RESET_SCOPES,
+  resetState,
+  withoutConfig,
+  writeEdits,
+  type Moved,
+  type SetupScene,
+} from "./scene.ts";
 import {
   agentWishEdits,
   firstEdits,
@@ -38,32 +45,30 @@ export async function onboardByFlags(io: Io, flags: Flags): Promise<number> {
     ...agentWishEdits(scene, agent),
     ...gatewayEdits(scene, gateway),
   ];
-  const route = await routeFrom(scene, flags);
-  if (route) {
-    const probe = await withProgress(io, `Asking ${modelName(route.ref)}`, tryRoute(scene, route));
-    if (probe.status !== "ok") throw silentModel(probe);
-  }
+  const wish = await wishFrom(scene, flags);
+  const model = wish && (await tryModel(scene, wish));
+  if (model && "ok" in model) throw silentModel(model);
   const moved = isOn(flags, "reset") ? await resetState(before, scopeOf(flags)) : [];
-  const workspace = await write({ scene, agent, route, edits }, moved);
+  const workspace = await write({ scene, agent, model, edits }, moved);
   const installed = await install(io, flags);
   const health = isOn(flags, "skip-health") ? undefined : await awaitHealth(io);
   if (health) judge(health, flags);
-  report(await openScene(io), flags, { route, workspace, moved, installed, ...(health && { health: health.kind }) });
+  report(await openScene(io), flags, { model, workspace, moved, installed, ...(health && { health: health.kind }) });
   return 0;
 }
 
 interface Writing {
   readonly scene: SetupScene;
   readonly agent: AgentWish;
-  readonly route: Route | undefined;
+  readonly model: TriedModel | undefined;
   readonly edits: ReturnType<typeof gatewayEdits>;
 }
 
 /** Makes the places and writes keys and config. What a reset has set aside comes back when that fails. */
-async function write({ scene, agent, route, edits }: Writing, moved: Moved): Promise<string> {
+async function write({ scene, agent, model, edits }: Writing, moved: Moved): Promise<string> {
   try {
     const workspace = await makePlaces(scene, agent);
-    await saveRoute(scene, route, [...edits, ...(route ? routeEdits(scene, route) : [])]);
+    await (model ? model.save(scene, edits) : writeEdits(scene, edits));
     const { state } = await openScene(scene.io);
     await ensureGatewayToken(state.paths, state.config);
     return workspace;
@@ -149,7 +154,7 @@ function judge(health: Health, flags: Flags): void {
 }
 
 interface Done {
-  readonly route: Route | undefined;
+  readonly model: TriedModel | undefined;
   readonly workspace: string;
   readonly moved: Moved;
   readonly installed: boolean;
@@ -157,9 +162,9 @@ interface Done {
 }
 
 function report({ io, state }: SetupScene, flags: Flags, done: Done): void {
-  const { route, workspace, moved, installed, health } = done;
+  const { workspace, moved, installed, health } = done;
   const { gateway } = state.config;
-  const model = route ? modelName(route.ref) : null;
+  const model = done.model?.name ?? null;
   if (isOn(flags, "json")) {
     writeJson(io, {
       ok: true,

@@ -1,11 +1,9 @@
 import { existsSync } from "node:fs";
-import { readFile, rename, rm } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { homedir } from "node:os";
-import { writeAtomic } from "../../../../store/disk.ts";
 import { acquireStateLock } from "../../../../store/lock/lock.ts";
 import type { OpenClawError } from "../../../../types/errors.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
-import { unlessMissing } from "../../../../utils/missing.ts";
 import type { Edit } from "../../../agents/agent-file.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import { journalPath } from "../../../config/paths.ts";
@@ -50,9 +48,13 @@ export const withoutConfig = (scene: SetupScene): SetupScene => ({
   hasConfig: false,
 });
 
+/** The agents of the config, the one that answers when nothing else is said first. */
+export const agentsOf = ({ io, state }: Pick<SetupScene, "io" | "state">): readonly AgentSettings[] =>
+  resolveAgents(state.config, { home: io.env["HOME"] ?? homedir(), stateDir: state.paths.stateDir });
+
 /** The agent that answers when nothing else is said. */
-export function mainAgent({ io, state }: Pick<SetupScene, "io" | "state">): AgentSettings {
-  const [agent] = resolveAgents(state.config, { home: io.env["HOME"] ?? homedir(), stateDir: state.paths.stateDir });
+export function mainAgent(scene: Pick<SetupScene, "io" | "state">): AgentSettings {
+  const [agent] = agentsOf(scene);
   if (!agent) throw new Error("a config without agents");
   return agent;
 }
@@ -60,15 +62,6 @@ export function mainAgent({ io, state }: Pick<SetupScene, "io" | "state">): Agen
 /** Writes values of a step in one step, or none. Throws as `writeConfigValues` does. */
 export async function writeEdits({ state }: Pick<SetupScene, "state">, edits: readonly Edit[]): Promise<void> {
   if (edits.length > 0) await writeConfigValues(state.load, edits);
-}
-
-/** Keeps the bytes of a file; the answer puts them back, or removes the file if there was none. */
-export async function keepFile(path: string): Promise<() => Promise<void>> {
-  const before = await unlessMissing(readFile(path, "utf8"));
-  return async () => {
-    if (before === undefined) await rm(path, { force: true });
-    else await writeAtomic(path, before);
-  };
 }
 
 export const RESET_SCOPES = ["config", "config+creds+sessions", "full"] as const;
@@ -83,13 +76,11 @@ export type Moved = readonly { readonly from: string; readonly to: string }[];
  */
 export async function resetState(scene: SetupScene, scope: ResetScope, now = new Date()): Promise<Moved> {
   const { paths } = scene.state;
-  const { config } = scene.state;
   if (scope === "config") return setAside([paths.configPath], now);
   const lock = await acquireStateLock(paths.stateDir);
   try {
     const journal = journalPath(paths);
-    const agents = resolveAgents(config, { home: scene.io.env["HOME"] ?? homedir(), stateDir: paths.stateDir });
-    const workspaces = scope === "full" ? agents.map(({ workspace }) => workspace) : [];
+    const workspaces = scope === "full" ? agentsOf(scene).map(({ workspace }) => workspace) : [];
     return await setAside(
       [
         paths.configPath,

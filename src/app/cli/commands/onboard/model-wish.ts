@@ -1,5 +1,4 @@
 import { envKey, keyVariables } from "../../../../providers/keys.ts";
-import { findLocalModels } from "../../../../providers/local.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { Secret } from "../../../../types/secret.ts";
 import { readDuration } from "../../../../utils/time/duration.ts";
@@ -11,22 +10,23 @@ import {
   type ServerChoice,
 } from "../../provider-choices.ts";
 import { checkId } from "../models/models-auth.ts";
-import { detectedRoutes } from "./detect.ts";
+import type { ModelWish, ServerApi } from "../../../onboard/connect-model.ts";
+import { customProvider } from "../../../onboard/model-choices.ts";
+import { foundModels } from "./detect.ts";
 import { isOn, flagText, type Flags } from "./flags.ts";
-import type { ServerApi, Route } from "./route.ts";
 import type { SetupScene } from "./scene.ts";
 
 /** The model that the flags name; undefined when none is wanted. Throws USAGE. */
-export async function routeFrom(scene: SetupScene, flags: Flags): Promise<Route | undefined> {
+export async function wishFrom(scene: SetupScene, flags: Flags): Promise<ModelWish | undefined> {
   const choice = flagText(flags, "auth-choice") ?? impliedChoice(flags);
   if (choice === "skip") return undefined;
-  if (choice === undefined) return detectedRoute(scene);
+  if (choice === undefined) return foundWish(scene);
   const byKey = KEY_CHOICES.find((one) => one.choice === choice);
-  if (byKey) return keyRoute(scene, byKey, flags);
+  if (byKey) return keyWish(scene, byKey, flags);
   const server = SERVER_CHOICES.find(({ choices }) => choices.includes(choice));
-  if (server) return serverRoute(scene, server, flags);
-  if (choice === "custom-api-key") return customRoute(scene, flags);
-  if (choice === "token" || choice === "setup-token") return tokenRoute(flags);
+  if (server) return serverWish(scene, server, flags);
+  if (choice === "custom-api-key") return customWish(scene, flags);
+  if (choice === "token" || choice === "setup-token") return tokenWish(flags);
   throw unknownChoice(choice);
 }
 
@@ -44,9 +44,9 @@ function impliedChoice(flags: Flags): string | undefined {
 }
 
 /** The first model that this machine offers. Throws USAGE when there is none but the demo. */
-async function detectedRoute(scene: SetupScene): Promise<Route> {
-  const [found] = await detectedRoutes(scene);
-  if (found) return found.route;
+async function foundWish(scene: SetupScene): Promise<ModelWish> {
+  const [found] = await foundModels(scene);
+  if (found) return found.wish;
   throw usage(
     "No model is named, and none was found on this machine.",
     "Name one with --auth-choice and its key, or set up without a model: --auth-choice skip.",
@@ -64,7 +64,7 @@ function unknownChoice(choice: string): OpenClawError {
 }
 
 /** A key of the environment or a flag, stored or referred to. */
-type GivenKey = Pick<Route, "key" | "keyVariable">;
+type GivenKey = Pick<ModelWish, "key" | "keep">;
 
 interface Place {
   readonly provider: string;
@@ -94,45 +94,38 @@ function givenKey(
         `--${flag} is not the key that ${found.variable} has.`,
         "Leave the flag out, or set the variable to it.",
       );
-    return { keyVariable: found.variable };
+    return { key: new Secret(found.key), keep: { as: "variable", name: found.variable } };
   }
   if (typed === undefined) return undefined;
   const key = typed.trim();
   if (key === "" || /\s/.test(key)) throw usage(`--${flag} is no key: a key is one word.`, "Give the whole key.");
-  return {
-    key: { profileId: `${provider}:default`, credential: { type: "api_key", provider, key: new Secret(key) } },
-  };
+  return { key: new Secret(key) };
 }
 
 /** A key that is not given is one that the gateway finds already, in the environment or stored. */
-function keyRoute(scene: SetupScene, { provider, flag, model, baseUrl }: KeyChoice, flags: Flags): Route {
+function keyWish(scene: SetupScene, { provider, flag, model, baseUrl }: KeyChoice, flags: Flags): ModelWish {
   const given = givenKey(scene, { provider, flag, variables: keyVariables(provider) }, flags);
   return {
-    ref: { provider, id: flagText(flags, "custom-model-id") ?? model },
+    provider,
+    model: flagText(flags, "custom-model-id") ?? model,
     ...given,
     ...(baseUrl !== undefined && { server: { baseUrl } }),
   };
 }
 
-async function serverRoute(scene: SetupScene, row: ServerChoice, flags: Flags): Promise<Route> {
-  const { provider, label, flag = "custom-api-key" } = row;
-  const baseUrl = addressFrom(flagText(flags, "custom-base-url"), provider) ?? row.baseUrl;
-  const named = flagText(flags, "custom-model-id");
-  const id = named ?? (await findLocalModels([{ provider, baseUrl }], ASK_MS))[0]?.id;
-  if (id === undefined)
-    throw usage(
-      `${label} lists no chat model at ${baseUrl}.`,
-      "Start it with a model, or name both with --custom-base-url and --custom-model-id.",
-    );
+/** Without `--custom-model-id`, the first model that the server lists. */
+function serverWish(scene: SetupScene, row: ServerChoice, flags: Flags): ModelWish {
+  const { provider, flag = "custom-api-key" } = row;
   return {
-    ref: { provider, id },
+    provider,
+    model: flagText(flags, "custom-model-id") ?? "",
     ...givenKey(scene, { provider, flag, variables: [variableOf(flag)] }, flags),
-    server: { baseUrl, api: "openai-completions" },
+    server: {
+      baseUrl: addressFrom(flagText(flags, "custom-base-url"), provider) ?? row.baseUrl,
+      api: "openai-completions",
+    },
   };
 }
-
-/** Milliseconds in which a server that was named lists its models. */
-const ASK_MS = 5000;
 
 const variableOf = (flag: string): string => flag.toUpperCase().replaceAll("-", "_");
 
@@ -142,19 +135,20 @@ const APIS: Readonly<Record<string, ServerApi>> = {
   anthropic: "anthropic-messages",
 };
 
-function customRoute(scene: SetupScene, flags: Flags): Route {
+function customWish(scene: SetupScene, flags: Flags): ModelWish {
   const [baseUrl, id] = [addressFrom(flagText(flags, "custom-base-url")), flagText(flags, "custom-model-id")];
   if (baseUrl === undefined || id === undefined)
     throw usage(
       "A custom provider needs its address and a model.",
       "Add --custom-base-url <url> --custom-model-id <id>.",
     );
-  const provider = flagText(flags, "custom-provider-id") ?? providerNameOf(baseUrl);
+  const provider = flagText(flags, "custom-provider-id") ?? customProvider(baseUrl);
   if (!/^[a-z0-9][a-z0-9_.-]*$/i.test(provider))
     throw usage(`"${provider}" is no name of a provider.`, "Use letters, digits, - and _ for --custom-provider-id.");
   const input = inputFrom(flags);
   return {
-    ref: { provider, id },
+    provider,
+    model: id,
     ...givenKey(scene, { provider, flag: "custom-api-key", variables: ["CUSTOM_API_KEY"] }, flags),
     server: {
       baseUrl,
@@ -180,11 +174,8 @@ function addressFrom(text: string | undefined, provider?: string): string | unde
   return provider === "ollama" && url.pathname === "/" ? `${url.origin}/v1` : text.replace(/\/+$/, "");
 }
 
-const providerNameOf = (baseUrl: string): string =>
-  `custom-${new URL(baseUrl).host.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`;
-
 /** A token of a subscription, such as one of `claude setup-token`. */
-function tokenRoute(flags: Flags): Route {
+function tokenWish(flags: Flags): ModelWish {
   const [token, provider] = [flagText(flags, "token")?.trim(), flagText(flags, "token-provider") ?? "anthropic"];
   if (flagText(flags, "secret-input-mode") === "ref")
     throw usage(
@@ -202,10 +193,8 @@ function tokenRoute(flags: Flags): Route {
       `No model of ${provider} is known here.`,
       "Name it with --custom-model-id, or the provider with --token-provider.",
     );
-  return {
-    ref: { provider, id },
-    key: { profileId, credential: { type: "token", provider, token: new Secret(token), ...expiryFrom(flags) } },
-  };
+  const keep = { as: "token" as const, profileId, ...expiryFrom(flags) };
+  return { provider, model: id, key: new Secret(token), keep };
 }
 
 function expiryFrom(flags: Flags): { expires?: number } {

@@ -42,9 +42,9 @@ export async function foundModels(scene: SetupScene): Promise<readonly FoundMode
       from: server ? `${label} at ${new URL(server.baseUrl).host}` : `${variable ?? "a key"} of this terminal`,
     })),
   ];
-  const names = found.map(({ wish }) => nameOf(wish));
+  const names = found.map(({ wish }) => wishName(wish));
   return found.filter((_one, at) => names.indexOf(names[at] ?? "") === at);
 }
 
 /** `provider/model` */
-export const nameOf = ({ provider, model }: ModelWish): string => modelName({ provider, id: model });
+const wishName = ({ provider, model }: ModelWish): string => modelName({ provider, id: model });

@@ -49,12 +49,12 @@ export const withoutConfig = (scene: SetupScene): SetupScene => ({
 });
 
 /** The agents of the config, the one that answers when nothing else is said first. */
-export const agentsOf = ({ io, state }: Pick<SetupScene, "io" | "state">): readonly AgentSettings[] =>
+export const setupAgents = ({ io, state }: Pick<SetupScene, "io" | "state">): readonly AgentSettings[] =>
   resolveAgents(state.config, { home: io.env["HOME"] ?? homedir(), stateDir: state.paths.stateDir });
 
 /** The agent that answers when nothing else is said. */
 export function mainAgent(scene: Pick<SetupScene, "io" | "state">): AgentSettings {
-  const [agent] = agentsOf(scene);
+  const [agent] = setupAgents(scene);
   if (!agent) throw new Error("a config without agents");
   return agent;
 }
@@ -80,7 +80,7 @@ export async function resetState(scene: SetupScene, scope: ResetScope, now = new
   const lock = await acquireStateLock(paths.stateDir);
   try {
     const journal = journalPath(paths);
-    const workspaces = scope === "full" ? agentsOf(scene).map(({ workspace }) => workspace) : [];
+    const workspaces = scope === "full" ? setupAgents(scene).map(({ workspace }) => workspace) : [];
     return await setAside(
       [
         paths.configPath,

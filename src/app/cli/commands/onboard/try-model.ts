@@ -7,7 +7,7 @@ import { applyEnv } from "../../../config/env-vars.ts";
 import { loadModelProviders } from "../../plugin-command.ts";
 import { withProgress } from "../../progress.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
-import { agentsOf, type SetupScene } from "./scene.ts";
+import { setupAgents, type SetupScene } from "./scene.ts";
 
 /** A model that has answered and is not saved. */
 export interface TriedModel {
@@ -40,7 +40,7 @@ function connectScene(scene: SetupScene): ConnectScene {
     paths: state.paths,
     load: state.load,
     config: state.config,
-    agents: agentsOf(scene),
+    agents: setupAgents(scene),
     env,
     contributed: io.contributions.modelProviders,
   };

@@ -103,8 +103,6 @@ function pathOf(command: Command): string {
 }
 
 const SERVICE = "Run: openclaw gateway install";
-const SKILLS =
-  "A skill is a folder in `skills/` of the state directory or of a workspace. `/commands` in a chat lists them.";
 
 /** Commands of other gateways of this kind, and what does the same here. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
@@ -129,7 +127,6 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["restart", "Run: openclaw gateway restart"],
   ["security", "Run: openclaw doctor"],
   ["secrets", "Run: openclaw doctor"],
-  ["skills", SKILLS],
   ["tui", "Run: openclaw dashboard, or openclaw agent --message <text>"],
   ["chat", "Run: openclaw dashboard, or openclaw agent --message <text>"],
   ["docs", "The pages are in docs/ of the package: docs/README.md."],

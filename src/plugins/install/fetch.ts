@@ -18,12 +18,15 @@ import { OpenClawError } from "../../types/errors.ts";
 import { exists } from "../../utils/exists.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { MANIFEST } from "../manifest/read-plugin.ts";
-import { ARCHIVE_LIMITS, Count, refuseName } from "./paths.ts";
+import { Count, isAbsolutePath, refuseName, refusePath, type PluginSizeLimits } from "./paths.ts";
 import { invalid, unsafe } from "./refusals.ts";
+import { isZip, unpackZip } from "./zip.ts";
 
 export interface FetchJob {
   readonly draft: string;
   readonly source: Exclude<PluginSource, { kind: "link" }>;
+  /** How much an archive may hold. */
+  readonly limits: PluginSizeLimits;
 }
 
 interface Fetched {
@@ -35,7 +38,7 @@ interface Fetched {
 /** Brings a source into a draft. Throws `PLUGIN_INVALID`, `PLUGIN_UNSAFE` and `PLUGIN_FETCH`. */
 export async function fetchSource(
   programs: Programs,
-  { draft, source }: FetchJob,
+  { draft, source, limits }: FetchJob,
   step: (label: string) => void,
 ): Promise<Fetched> {
   const unpacked = join(draft, "unpacked");
@@ -44,7 +47,7 @@ export async function fetchSource(
       await copyFolder(source.path, unpacked);
       return { folder: unpacked, origin: { from: `the folder ${source.path}` } };
     case "archive": {
-      const folder = await unpackArchive(source.path, unpacked);
+      const folder = await unpackArchive(source.path, unpacked, limits);
       return { folder, origin: { from: `the archive ${source.path}`, integrity: await integrityOf(source.path) } };
     }
     case "git": {
@@ -57,14 +60,18 @@ export async function fetchSource(
     }
     case "npm":
       step(`Fetching ${source.spec} with npm`);
-      return fetchNpm(programs, source.spec, draft);
+      return fetchNpm(programs, source.spec, { draft, limits });
   }
 }
 
-async function fetchNpm(programs: Programs, spec: string, draft: string): Promise<Fetched> {
+async function fetchNpm(
+  programs: Programs,
+  spec: string,
+  { draft, limits }: Pick<FetchJob, "draft" | "limits">,
+): Promise<Fetched> {
   const archive = join(draft, "archive");
   const file = await fetchArchive(programs, spec, archive);
-  const folder = await unpackArchive(file, join(draft, "unpacked"));
+  const folder = await unpackArchive(file, join(draft, "unpacked"), limits);
   const { publisher, maintainers } = await viewPackage(programs, spec, archive);
   const origin = { from: `npm: ${spec}`, integrity: await integrityOf(file), maintainers, ...defined({ publisher }) };
   return { folder, origin };
@@ -77,16 +84,21 @@ async function integrityOf(file: string): Promise<string> {
 }
 
 /**
- * Unpacks a tar archive, compressed or not, into a new folder and returns the folder of the plugin: this one, or the only
+ * Unpacks a ZIP archive, or a tar archive, compressed or not, into a new folder and returns the folder of the plugin: this one, or the only
  * one in it. The whole archive is checked before anything is written. Throws `PLUGIN_UNSAFE` and `PLUGIN_INVALID`.
  */
-async function unpackArchive(file: string, into: string): Promise<string> {
-  await readAll(file, new ArchiveCheck());
-  const { extract } = await import("tar/extract");
+async function unpackArchive(file: string, into: string, limits: PluginSizeLimits): Promise<string> {
   await mkdir(into, { recursive: true, mode: 0o700 });
-  const unpack = extract({ cwd: into, strict: true, preserveOwner: false, noMtime: true, filter: settleMode });
-  await reading(file, feed(file, unpack, "close"));
+  if (await isZip(file)) await reading(file, unpackZip(file, into, limits));
+  else await unpackTar(file, into, limits);
   return await folderIn(await realpath(into));
+}
+
+async function unpackTar(file: string, into: string, limits: PluginSizeLimits): Promise<void> {
+  await readAll(file, new ArchiveCheck(limits));
+  const { extract } = await import("tar/extract");
+  const unpack = extract({ cwd: into, strict: true, preserveOwner: false, noMtime: true, filter: settleMode });
+  await reading(file, feed(file, { reader: unpack, done: "close", most: mostOf(limits) }));
 }
 
 /** Only the owner may read the file; nothing is set-uid, and nothing unreadable. */
@@ -115,20 +127,29 @@ async function readAll(file: string, check: ArchiveCheck): Promise<void> {
       }
     },
   });
-  await reading(file, Promise.race([feed(file, parser, "end"), refused.promise]));
+  const fed = feed(file, { reader: parser, done: "end", most: mostOf(check.limits) });
+  await reading(file, Promise.race([fed, refused.promise]));
 }
 
 /** Bytes of a whole archive, unpacked: its files and their headers. */
-const MOST_BYTES = ARCHIVE_LIMITS.bytes + 64 * 1_048_576;
+const mostOf = ({ bytes }: PluginSizeLimits): number => bytes + 64 * 1_048_576;
+
+interface Feed {
+  readonly reader: Parser;
+  /** The event with which the reader is done. */
+  readonly done: "end" | "close";
+  /** Bytes that may be unpacked. */
+  readonly most: number;
+}
 
 /**
  * Feeds an archive to a reader, until the reader is done. Bytes after the archive's own end are not read: tar would
  * keep them, and copy them again with each part, so that a small file could keep it busy for hours.
  */
-async function feed(file: string, reader: Parser, done: "end" | "close"): Promise<void> {
+async function feed(file: string, { reader, done, most }: Feed): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const source = createReadStream(file);
-  const whole = limited();
+  const whole = limited(most);
   const parts: readonly Readable[] = (await isPacked(file))
     ? [source, source.pipe(createGunzip()), whole]
     : [source, whole];
@@ -147,12 +168,12 @@ async function feed(file: string, reader: Parser, done: "end" | "close"): Promis
 }
 
 /** Passes bytes on, up to the most that an archive may hold. */
-function limited(): Transform {
+function limited(most: number): Transform {
   let bytes = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, pass) {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES) pass(unsafe(`The archive holds more than ${MOST_BYTES / 1_048_576} MB.`));
+      if (bytes > most) pass(unsafe(`The archive holds more than ${most / 1_048_576} MB.`));
       else pass(null, chunk);
     },
   });
@@ -174,7 +195,7 @@ async function reading(file: string, work: Promise<void>): Promise<void> {
     await work;
   } catch (error) {
     if (error instanceof OpenClawError) throw error;
-    const fix = "Check that it is a whole .tgz, .tar.gz or .tar file.";
+    const fix = "Check that it is a whole .tgz, .tar.gz, .tar or .zip file.";
     throw invalid(`${file} cannot be unpacked: ${errorText(error)}`, fix, error);
   }
 }
@@ -183,8 +204,14 @@ const FILES = new Set(["File", "OldFile", "ContiguousFile", "Directory", "GNUDum
 
 /** Looks at the headers alone. A link may lead to another place of the archive; nothing may lie below a link. */
 class ArchiveCheck {
-  readonly #count = new Count(ARCHIVE_LIMITS);
+  readonly limits: PluginSizeLimits;
+  readonly #count: Count;
   readonly #links = new Set<string>();
+
+  constructor(limits: PluginSizeLimits) {
+    this.limits = limits;
+    this.#count = new Count(limits);
+  }
 
   add(entry: ReadEntry): void {
     const path = refusePath(entry.path);
@@ -196,7 +223,7 @@ class ArchiveCheck {
     const target = entry.linkpath ?? "";
     refuseName(target);
     const base = entry.type === "Link" ? "" : posix.dirname(path);
-    if (isAbsolute(target) || isAway(posix.join(base, target)))
+    if (isAbsolutePath(target) || isAway(posix.join(base, target)))
       throw unsafe(`The link ${path} in the archive leads out of it, to ${target}.`);
     this.#links.add(path);
   }
@@ -207,14 +234,5 @@ class ArchiveCheck {
     }
   }
 }
-
-/** The normalised path of an entry inside the archive. */
-function refusePath(path: string): string {
-  refuseName(path);
-  if (isAbsolute(path) || path.split(/[/\\]/).includes("..")) throw unsafe(`${path} in the archive leads out of it.`);
-  return posix.normalize(path).replace(/\/$/, "");
-}
-
-const isAbsolute = (path: string): boolean => /^(?:[/\\]|[A-Za-z]:)/.test(path);
 
 const isAway = (path: string): boolean => /^\.\.(?:\/|$)/.test(posix.normalize(path.replaceAll("\\", "/")));

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { unsafe } from "./refusals.ts";
 
 /** How much a plugin may hold. */
@@ -23,6 +24,17 @@ const CONTROL = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 export function refuseName(path: string): void {
   if (CONTROL.test(path)) throw unsafe(`It has a file name with control characters: ${JSON.stringify(path)}.`);
 }
+
+/** The normalised path of an entry inside the archive. Throws `PLUGIN_UNSAFE` for one that leads out of it. */
+export function refusePath(path: string): string {
+  refuseName(path);
+  if (isAbsolutePath(path) || path.split(/[/\\]/).includes(".."))
+    throw unsafe(`${path} in the archive leads out of it.`);
+  return posix.normalize(path).replace(/\/$/, "");
+}
+
+/** Whether a path is absolute on any system. */
+export const isAbsolutePath = (path: string): boolean => /^(?:[/\\]|[A-Za-z]:)/.test(path);
 
 /** Counts entries and bytes so far. */
 export class Count {

@@ -7,7 +7,7 @@ import type { InstallRecord } from "../../types/plugin/install-record.ts";
 export type PluginSource =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "link"; readonly path: string }
-  /** A tar archive; `hasNpm`: npm fetches its dependencies, as for a published package. */
+  /** A tar or ZIP archive; `hasNpm`: npm fetches its dependencies, as for a published package. */
   | { readonly kind: "archive"; readonly path: string; readonly hasNpm: boolean }
   /** `name`, `name@1.2.3`, `@scope/name@latest`. */
   | { readonly kind: "npm"; readonly spec: string }
@@ -20,7 +20,7 @@ export interface SourceRoots {
   readonly home: string;
 }
 
-const ARCHIVE = /\.(?:tgz|tar\.gz|tar)$/i;
+const ARCHIVE = /\.(?:tgz|tar\.gz|tar|zip)$/i;
 const NPM_SPEC = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?(?!-)[a-z0-9~-][a-z0-9._~-]*(?:@[^\s/:@]+)?$/i;
 
 /** Reads the argument of `plugins install`. Throws `USAGE`. */
@@ -31,7 +31,6 @@ export function parseSource(text: string, where: SourceRoots): PluginSource {
   if (text.startsWith("clawhub:"))
     throw usage(`The source ${text} is in a marketplace, which this gateway does not use.`);
   const path = pathOf(text, where);
-  if (/\.zip$/i.test(text)) throw usage(`${text} is a ZIP archive, which cannot be installed.`, UNPACK);
   if (ARCHIVE.test(text)) return archiveAt(path, false);
   if (/^(?:[.~/\\]|[A-Za-z]:[/\\])/.test(text) || existsSync(path)) return { kind: "path", path };
   return npmSource(text);
@@ -94,9 +93,8 @@ function splitRef(address: string): readonly [string, string | undefined] {
   return at === -1 ? [address, undefined] : [address.slice(0, at), address.slice(at + 1) || undefined];
 }
 
-const UNPACK = "Unpack it and install the folder.";
 const KEEP_SECRET = "Leave it out, and let git's credential helper give it.";
 const FORMS =
-  "Give a folder, a .tgz, .tar.gz or .tar file, npm:<name>[@version], npm-pack:<file.tgz>, or git:<address>[#ref].";
+  "Give a folder, a .tgz, .tar.gz, .tar or .zip file, npm:<name>[@version], npm-pack:<file.tgz>, or git:<address>[#ref].";
 
 const usage = (message: string, fix = FORMS): OpenClawError => new OpenClawError("USAGE", { message, fix });

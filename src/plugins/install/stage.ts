@@ -56,10 +56,10 @@ async function stageLink(source: PluginSource & { kind: "link" }): Promise<Stage
 
 async function fill(
   store: PluginStore,
-  { draft, source }: FetchJob,
+  { draft, source }: Pick<FetchJob, "draft" | "source">,
   options: StageOptions,
 ): Promise<Omit<Staged, "draft">> {
-  const fetched = await fetchSource(store.programs, { draft, source }, options.step);
+  const fetched = await fetchSource(store.programs, { draft, source, limits: ARCHIVE_LIMITS }, options.step);
   const folder = join(draft, "plugin");
   await rename(fetched.folder, folder);
   await readTree(folder, source.kind === "path" ? FOLDER_LIMITS : ARCHIVE_LIMITS);

@@ -65,7 +65,7 @@ async function forgetRecord({ records }: PluginStore, id: string): Promise<void>
 export async function settleDraft(store: PluginStore, draft: string): Promise<string | undefined> {
   const pending = await readPending(draft);
   if (pending === "unreadable" && (await isThere(join(draft, "old"))))
-    return `${draft} holds an earlier version of a plugin, and its ${PENDING} cannot be read: move the folder away.`;
+    return `${draft} holds an earlier version, and its ${PENDING} cannot be read: move the folder away.`;
   const repaired = typeof pending === "object" ? await settle(store, draft, pending) : undefined;
   // Without this file, the rest is not taken for an installation, should the removal be interrupted.
   await rm(join(draft, PENDING), { force: true });
@@ -127,11 +127,8 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/**
- * Settles what interrupted installations left, and links installed plugins to this package, which an update of the gateway may
- * have moved. The caller holds the store's lock. Returns a sentence for each repair.
- */
-export async function repairStore(store: PluginStore): Promise<readonly string[]> {
+/** Settles what interrupted installations left. The caller holds the store's lock. Returns a sentence for each repair. */
+export async function settleDrafts(store: PluginStore): Promise<readonly string[]> {
   await removeUnfinished(store.records);
   const entries = (await unlessMissing(readdir(store.extensions, { withFileTypes: true }))) ?? [];
   const drafts = entries.filter((entry) => entry.isDirectory() && entry.name.startsWith(DRAFT));
@@ -140,6 +137,15 @@ export async function repairStore(store: PluginStore): Promise<readonly string[]
     const sentence = await settleDraft(store, join(store.extensions, name));
     if (sentence !== undefined) repaired.push(sentence);
   }
+  return repaired;
+}
+
+/**
+ * Settles what interrupted installations left, and links installed plugins to this package, which an update of the gateway may
+ * have moved. The caller holds the store's lock. Returns a sentence for each repair.
+ */
+export async function repairStore(store: PluginStore): Promise<readonly string[]> {
+  const repaired = [...(await settleDrafts(store))];
   for (const [id, { source }] of Object.entries(await readRecords(store.records))) {
     const folder = join(store.extensions, id);
     if (source === "link" || !(await isThere(folder)) || (await hostLinkOf(folder)) === store.packageRoot) continue;

@@ -50,10 +50,14 @@ export async function stagePack(
 
 async function fill(
   store: PluginStore,
-  { draft, source }: FetchJob,
+  { draft, source }: Pick<FetchJob, "draft" | "source">,
   step: (label: string) => void,
 ): Promise<StagedPack | undefined> {
-  const { folder: fetched, origin } = await fetchSource(store.programs, { draft, source }, step);
+  const { folder: fetched, origin } = await fetchSource(
+    store.programs,
+    { draft, source, limits: ARCHIVE_LIMITS },
+    step,
+  );
   const root = join(draft, "plugin");
   await rename(fetched, root);
   await readTree(root, ARCHIVE_LIMITS);

@@ -56,7 +56,16 @@ async function readSource(location: string, source: string): Promise<SkillFile |
   if (metadata === undefined) return { location, reason: "its metadata cannot be read" };
   const isForModel = textOf(front, "disable-model-invocation").toLowerCase() !== "true";
   const isForPeople = textOf(front, "user-invocable").toLowerCase() !== "false";
-  return { name, description: description.slice(0, MAX_DESCRIPTION), location, isForModel, isForPeople, ...metadata };
+  const homepage = textOf(front, "homepage").trim();
+  return {
+    ...(homepage !== "" && { homepage }),
+    name,
+    description: description.slice(0, MAX_DESCRIPTION),
+    location,
+    isForModel,
+    isForPeople,
+    ...metadata,
+  };
 }
 
 function textOf(front: Frontmatter, key: string): string {

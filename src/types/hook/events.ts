@@ -232,7 +232,7 @@ interface SessionHookEvents {
   before_compaction: CompactionEventFacts & { readonly compactingCount?: number };
   after_compaction: CompactionEventFacts & { readonly compactedCount: number };
   before_install: {
-    readonly targetType: "plugin";
+    readonly targetType: "plugin" | "skill";
     /** The plugin's id. */
     readonly targetName: string;
     /** Absolute path of the fetched files. */

@@ -144,7 +144,7 @@ test("commands of other gateways are answered with what does the same here", asy
   const names = new Set(all.map(nameOf));
   const others =
     "version,setup,configure,update,upgrade,restore,reset,uninstall,service,daemon,start,stop,restart,security audit," +
-    "secrets,skills,tui,chat,docs,path,sessions rotate,hooks uninstall";
+    "secrets,tui,chat,docs,path,sessions rotate,hooks uninstall";
   for (const words of others.split(",")) {
     const { code, out, err } = await run(words.split(" "));
     expect([code, out], words).toEqual([2, ""]);

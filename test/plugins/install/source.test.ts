@@ -38,7 +38,7 @@ test("a folder and an archive are known by what is there", () => {
 
 test.each([
   ["clawhub:toy", "marketplace"],
-  ["toy.zip", "ZIP"],
+  ["toy.zip", "There is no file"],
   ["toy.tgz", "There is no file"],
   ["npm-pack:toy.tgz", "There is no file"],
   ["npm:--registry=http://evil", "neither a path"],

@@ -69,7 +69,7 @@ function defineInstalls(hooks: Command, act: Act): void {
   consentOptions(
     hooks
       .command("install")
-      .argument("<source>", "folder, .tgz, npm:<name>[@version], npm-pack:<file.tgz>, git:<address>[#ref]")
+      .argument("<source>", "folder, .zip, .tgz, npm:<name>[@version], npm-pack:<file.tgz>, git:<address>[#ref]")
       .description("show what hooks there are, then install and enable them")
       .option("-l, --link", "use a folder of hooks where it is, without a copy"),
   ).action(

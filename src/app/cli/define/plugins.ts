@@ -24,7 +24,7 @@ export function definePlugins(program: Command, act: Act): void {
 function defineInstall(plugins: Command, act: Act): void {
   plugins
     .command("install")
-    .argument("<source>", "folder, .tgz, npm:<name>[@version], npm-pack:<file.tgz>, git:<address>[#ref]")
+    .argument("<source>", "folder, .zip, .tgz, npm:<name>[@version], npm-pack:<file.tgz>, git:<address>[#ref]")
     .description("show what a plugin is, then install and enable it")
     .option("-l, --link", "use a folder where it is, without a copy")
     .option("--pin", "record the exact version, so that no update changes it")

@@ -12,6 +12,7 @@ import { defineOnboard } from "../define/onboard.ts";
 import { definePlugins } from "../define/plugins.ts";
 import { defineSessions } from "../define/sessions.ts";
 import { defineRuns } from "../define/runs.ts";
+import { defineSkills } from "../define/skills.ts";
 import { defineSystem } from "../define/system.ts";
 import { type Act, wholeNumber } from "../define/act.ts";
 import type { Io } from "../io.ts";
@@ -161,6 +162,7 @@ const DEFINITIONS = [
   defineBackup,
   definePlugins,
   definePluginsInit,
+  defineSkills,
 ];
 
 /**
@@ -178,6 +180,8 @@ export function buildProgram(io: Io, version: string, word?: string): { program:
     .description("A gateway that connects chat apps to an AI agent, on your own machine.")
     .version(version, "--version", "print the version, as -v alone does")
     .option("--no-color", "no colours")
+    // A command may have a flag of the name of one of these.
+    .enablePositionalOptions()
     .helpOption("-h, --help", "show what can be typed")
     .helpCommand("help [command]", "show what can be typed")
     .exitOverride()

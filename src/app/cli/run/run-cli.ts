@@ -18,7 +18,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
 /** The same without ending the process. Never rejects. */
 export async function runCommand(io: Io, args: readonly string[]): Promise<number> {
   const { program, exitCode } = await programFor(io, args);
-  const line = withNestedHelp(program, args);
+  const line = colorFirst(withNestedHelp(program, args));
   try {
     if (args.length === 0) {
       program.outputHelp();
@@ -33,6 +33,12 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     if (args.includes("--json")) writeJson(io, failureJson(shown, denied));
     return printFailure(io, shown, denied);
   }
+}
+
+/** The one flag of the program itself that may stand anywhere, where the parser looks for it. */
+function colorFirst(args: readonly string[]): readonly string[] {
+  const others = args.filter((arg) => arg !== "--no-color");
+  return others.length === args.length ? args : ["--no-color", ...others];
 }
 
 /** `help gateway run` as `gateway run --help`: the parser's own `help` takes one name. */

@@ -126,12 +126,7 @@ export const securityConfig = z.strictObject({
         .array(z.enum(["skill", "plugin"]))
         .min(1)
         .optional()
-        .meta(
-          about(
-            "Targets",
-            "What it is asked about. Here only plugins and packs of hooks are installed; all when unset.",
-          ),
-        ),
+        .meta(about("Targets", "What it is asked about; a pack of hooks counts as a plugin. Both when unset.")),
       exec: installProgram
         .optional()
         .meta(about("Program", "Reads a request as JSON and answers `{protocolVersion: 1, decision, reason}`.")),

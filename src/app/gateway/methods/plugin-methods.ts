@@ -12,7 +12,7 @@ import type { Parts } from "../parts/parts.ts";
 const name = z.string().min(1);
 
 const installation = z.looseObject({
-  targetType: z.literal("plugin"),
+  targetType: z.enum(["plugin", "skill"]),
   targetName: name,
   sourcePath: name,
   request: z.looseObject({ kind: name, mode: z.enum(["install", "update"]) }),

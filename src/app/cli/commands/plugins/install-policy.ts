@@ -29,7 +29,7 @@ interface Asking {
  */
 export async function requireInstallPolicy(
   { enabled, targets, exec }: InstallPolicy,
-  request: { readonly targetType: "plugin"; readonly targetName: string } & Readonly<Record<string, unknown>>,
+  request: { readonly targetType: "plugin" | "skill"; readonly targetName: string } & Readonly<Record<string, unknown>>,
   { env, isAcknowledged }: Asking,
 ): Promise<void> {
   if (!enabled || targets?.includes(request.targetType) === false) return;

@@ -6,13 +6,20 @@ import { pluginAnswers } from "../../../plugins/loaded-problems.ts";
 import { requireInstallPolicy } from "./install-policy.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
+import type { State } from "../../state.ts";
 import type { PluginCommandState } from "./plugin-state.ts";
 
 /** The names that the hook has for the sources of install records. */
 const KINDS: Readonly<Record<string, string>> = { npm: "plugin-npm", git: "plugin-git", archive: "plugin-archive" };
 
 /** The names that the operator's program gets for them. */
-const SOURCES: Readonly<Record<string, string>> = { npm: "npm", git: "git", archive: "archive" };
+const SOURCES: Readonly<Record<string, string>> = {
+  npm: "npm",
+  git: "git",
+  archive: "archive",
+  url: "archive",
+  clawhub: "clawhub",
+};
 
 /** The thing to install: a plugin, or a pack of hooks. */
 interface Installation {
@@ -54,6 +61,48 @@ export async function requireAllowed(
       ...defined({ packageName: plugin.package.name, version: facts.version }),
     },
   };
+  await judge(io, state, { params, record, isAcknowledged });
+}
+
+/** The skill to install. */
+interface SkillInstallation extends Wish {
+  readonly skill: {
+    readonly id: string;
+    readonly root: string;
+    /** The source, as half a sentence. */
+    readonly from: string;
+    /** How many files it has. */
+    readonly files: number;
+    readonly record: InstallRecord;
+  };
+}
+
+/** The same for a skill. */
+export async function requireSkillAllowed(
+  io: Io,
+  state: State,
+  { skill: { id, root, from, files, record }, mode, isAcknowledged }: SkillInstallation,
+): Promise<void> {
+  const params = {
+    targetType: "skill" as const,
+    targetName: id,
+    sourcePath: root,
+    sourcePathKind: "directory",
+    origin: from,
+    request: { kind: "skill-install", mode, ...defined({ requestedSpecifier: record.spec }) },
+    builtinScan: { status: "ok", scannedFiles: files, critical: 0, warn: 0, info: 0, findings: [] },
+    skill: { installId: record.source },
+  };
+  await judge(io, state, { params, record, isAcknowledged });
+}
+
+interface Judged {
+  readonly params: Parameters<typeof requireInstallPolicy>[1];
+  readonly record: InstallRecord;
+  readonly isAcknowledged: boolean;
+}
+
+async function judge(io: Io, state: State, { params, record, isAcknowledged }: Judged): Promise<void> {
   const { installPolicy } = state.config.security;
   const source = {
     kind: SOURCES[record.source] ?? "local-path",

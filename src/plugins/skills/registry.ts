@@ -180,23 +180,38 @@ async function requireScan(registry: Registry, ref: SkillRef, version: string): 
   );
   const [item] = answer?.items ?? [];
   if (!item) return "not scanned: the registry says nothing about it";
-  const isSame = item.requestedSlug?.toLowerCase() === ref.slug.toLowerCase() && item.requestedVersion === version;
-  const publisher = item.publisherHandle?.replace(/^@/, "").toLowerCase();
-  if (!isSame || (ref.owner !== undefined && publisher !== undefined && publisher !== ref.owner))
+  if (!isAbout(item, ref, version))
     throw unsafe(`The registry has answered about another skill than ${refText(ref)} ${version}.`);
-  const status = (item.security?.status ?? item.security?.rawStatus ?? "").toLowerCase();
-  const reasons = item.reasons.length === 0 ? "" : `: ${item.reasons.join(", ")}`;
-  if (
-    item.decision === "blocked" ||
-    status === "malicious" ||
-    item.reasons.some((one) => /malicious|malware|blocked$/i.test(one))
-  )
+  const { status, reasons, isBlocked } = scanOf(item);
+  if (isBlocked)
     throw unsafe(
       `The registry's scan says that ${refText(ref)} ${version} is malicious or blocked${reasons}.`,
       "Do not install it.",
     );
   if (item.ok && item.decision === "pass" && item.security?.passed !== false) return `clean (${status || "passed"})`;
   return `not clean (${status || item.decision || "no verdict"}${reasons})`;
+}
+
+type Verdict = z.output<typeof verdicts>["items"][number];
+
+function isAbout(
+  { requestedSlug, requestedVersion, publisherHandle }: Verdict,
+  ref: SkillRef,
+  version: string,
+): boolean {
+  const isSame = requestedSlug?.toLowerCase() === ref.slug.toLowerCase() && requestedVersion === version;
+  const publisher = publisherHandle?.replace(/^@/, "").toLowerCase() ?? ref.owner;
+  return isSame && (ref.owner === undefined || publisher === ref.owner);
+}
+
+function scanOf({ decision, reasons, security }: Verdict) {
+  const status = (security?.status ?? security?.rawStatus ?? "").toLowerCase();
+  const isNamed = reasons.some((one) => /malicious|malware|blocked$/i.test(one));
+  return {
+    status,
+    reasons: reasons.length === 0 ? "" : `: ${reasons.join(", ")}`,
+    isBlocked: decision === "blocked" || status === "malicious" || isNamed,
+  };
 }
 
 interface Asked {

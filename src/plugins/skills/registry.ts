@@ -6,7 +6,7 @@ import { requestWeb, type WebAnswer } from "../../utils/net/web-request.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { invalid, notFetched, unsafe } from "../install/refusals.ts";
-import { isGuarded, refText, type SkillRef } from "./source.ts";
+import { isGuarded, skillRefText, type SkillRef } from "./source.ts";
 
 const DEFAULT_ADDRESS = "https://clawhub.ai";
 const MB = 1_048_576;
@@ -76,7 +76,7 @@ export async function searchSkills(registry: Registry, words: string, limit: num
   return rows.slice(0, limit).map((row) => {
     const owner = row.ownerHandle ?? row.publisher?.handle ?? undefined;
     return {
-      ref: refText({ slug: row.slug, ...defined({ owner }) }),
+      ref: skillRefText({ slug: row.slug, ...defined({ owner }) }),
       name: row.displayName ?? row.slug,
       ...defined({ about: row.summary ?? undefined }),
       ...(typeof row.updatedAt === "number" && { updatedAt: new Date(row.updatedAt).toISOString() }),
@@ -127,7 +127,7 @@ export async function resolveSkill(registry: Registry, ref: SkillRef, version?: 
   if (!found.ok) throw notOffered(ref, found.message ?? found.reason ?? "it gives no reason");
   if (found.archive) {
     const address = URL.parse(found.archive.downloadUrl, registry.address.href);
-    if (!address || !isGuarded(address)) throw unsafe(`The registry names no safe address for ${refText(ref)}.`);
+    if (!address || !isGuarded(address)) throw unsafe(`The registry names no safe address for ${skillRefText(ref)}.`);
     const scan = await requireScan(registry, ref, found.archive.version);
     return { version: found.archive.version, from: { kind: "archive", address: address.href }, scan };
   }
@@ -137,7 +137,7 @@ export async function resolveSkill(registry: Registry, ref: SkillRef, version?: 
 
 const notOffered = (ref: SkillRef, why: string) =>
   invalid(
-    `The registry does not give out ${refText(ref)}: ${why.replace(/\.$/, "")}.`,
+    `The registry does not give out ${skillRefText(ref)}: ${why.replace(/\.$/, "")}.`,
     "openclaw skills search shows what it has.",
   );
 
@@ -145,7 +145,7 @@ function onGitHub(ref: SkillRef, { repo, path, commit }: { repo: string; path: s
   const parts = path.split("/").filter((part) => part !== "");
   const isSound =
     /^[\w.-]+\/[\w.-]+$/.test(repo) && /^[0-9a-f]{40}$/i.test(commit) && !parts.some((part) => /^\.\.?$/.test(part));
-  if (!isSound) throw unsafe(`The registry names no fixed commit of a repository for ${refText(ref)}.`);
+  if (!isSound) throw unsafe(`The registry names no fixed commit of a repository for ${skillRefText(ref)}.`);
   const from = { kind: "git" as const, url: `https://github.com/${repo}.git`, commit, folder: parts.join("/") };
   return { version: commit, from };
 }
@@ -181,11 +181,11 @@ async function requireScan(registry: Registry, ref: SkillRef, version: string): 
   const [item] = answer?.items ?? [];
   if (!item) return "not scanned: the registry says nothing about it";
   if (!isAbout(item, ref, version))
-    throw unsafe(`The registry has answered about another skill than ${refText(ref)} ${version}.`);
+    throw unsafe(`The registry has answered about another skill than ${skillRefText(ref)} ${version}.`);
   const { status, reasons, isBlocked } = scanOf(item);
   if (isBlocked)
     throw unsafe(
-      `The registry's scan says that ${refText(ref)} ${version} is malicious or blocked${reasons}.`,
+      `The registry's scan says that ${skillRefText(ref)} ${version} is malicious or blocked${reasons}.`,
       "Do not install it.",
     );
   if (item.ok && item.decision === "pass" && item.security?.passed !== false) return `clean (${status || "passed"})`;

@@ -59,13 +59,13 @@ function registrySource(text: string): SkillSource {
   return { kind: "clawhub", ref, ...(version !== undefined && { version }) };
 }
 
-export const refText = ({ owner, slug }: SkillRef): string => (owner === undefined ? slug : `@${owner}/${slug}`);
+export const skillRefText = ({ owner, slug }: SkillRef): string => (owner === undefined ? slug : `@${owner}/${slug}`);
 
 /** How a source is written in a record. */
 export function skillSourceText(source: SkillSource): string {
   if (source.kind === "url") return source.url;
   if (source.kind !== "clawhub") return sourceText(source);
-  return `clawhub:${refText(source.ref)}${source.version === undefined ? "" : `@${source.version}`}`;
+  return `clawhub:${skillRefText(source.ref)}${source.version === undefined ? "" : `@${source.version}`}`;
 }
 
 /** The source of a record, to install from it again; undefined where that is not known. Throws `USAGE`. */

@@ -15,7 +15,7 @@ import { hashTree, readTree, type TreeEntry } from "../install/tree.ts";
 import { isPluginId } from "../manifest/parse-manifest.ts";
 import { findingsIn, type Finding } from "./findings.ts";
 import { type ArchiveAddress, fetchArchiveBytes, resolveSkill, type Registry } from "./registry.ts";
-import { refText, skillSourceText, type SkillSource } from "./source.ts";
+import { skillRefText, skillSourceText, type SkillSource } from "./source.ts";
 
 /** A skill is text, with at most some scripts and pictures. */
 const LIMITS: PluginSizeLimits = { entries: 2000, bytes: 50 * 1_048_576 };
@@ -93,7 +93,7 @@ async function fetchSkill(
   };
   if (source.kind === "url") return unpack({ address: source.url, isTyped: true }, source.url);
   if (source.kind !== "clawhub") return fetchSource(store.programs, { ...inDraft, source }, step);
-  const name = refText(source.ref);
+  const name = skillRefText(source.ref);
   step(`Asking ${registry.address.host} for ${name}`);
   const { version, scan, from } = await resolveSkill(registry, source.ref, source.version);
   const label = `${registry.address.host}: ${name} ${version}`;

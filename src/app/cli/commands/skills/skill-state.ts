@@ -20,7 +20,7 @@ export interface SkillFlags {
 }
 
 /** The agent that a command is about: the default one unless a flag names another. Throws `NOT_FOUND`. */
-export function agentOf(io: Io, { config, paths }: State, id: string | undefined): AgentSettings {
+export function agentAsked(io: Io, { config, paths }: State, id: string | undefined): AgentSettings {
   const agents = resolveAgents(config, { home: io.env["HOME"] ?? homedir(), stateDir: paths.stateDir });
   const found = id === undefined ? agents[0] : agents.find((agent) => agent.id === id);
   if (found) return found;
@@ -42,7 +42,7 @@ export async function readSkills(io: Io, { agent: id }: SkillFlags): Promise<Ski
   } else if (state.problem) {
     io.err(`The config has a problem, so the default settings are shown: ${state.problem.message}\n`);
   }
-  return readHere(io, state, agentOf(io, state, id));
+  return readHere(io, state, agentAsked(io, state, id));
 }
 
 /** Undefined when the gateway does not answer, with a line about it. Throws `NOT_FOUND`. */

@@ -24,7 +24,7 @@ import { withoutTerminalControls } from "../../terminal-text.ts";
 import { hasConsent, listed, showSize, type ConsentFlags } from "../plugins/consent.ts";
 import { requireSkillAllowed } from "../plugins/judge-install.ts";
 import { Steps } from "../plugins/steps.ts";
-import { agentOf, readSkills } from "./skill-state.ts";
+import { agentAsked, readSkills } from "./skill-state.ts";
 
 export type SkillInstallFlags = ConsentFlags & {
   readonly agent?: string;
@@ -48,7 +48,7 @@ interface Place {
 async function readPlace(io: Io, agentId: string | undefined): Promise<Place> {
   const state = await requireState(io);
   const { paths } = state;
-  const agent = agentId === undefined ? undefined : agentOf(io, state, agentId);
+  const agent = agentId === undefined ? undefined : agentAsked(io, state, agentId);
   const store: PluginStore = {
     ...pluginStore(paths, packageRoot, io.env),
     extensions: join(agent?.workspace ?? paths.stateDir, "skills"),

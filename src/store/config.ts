@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { about, atStart } from "../utils/config.ts";
+import { readDuration } from "../utils/time/duration.ts";
 import { LEAST_KEYS_DAYS } from "./journal/prune.ts";
 
 const days = z.int().min(1).max(36_500);
@@ -62,3 +63,53 @@ export const retentionConfig = z.strictObject({
 });
 
 export type RetentionConfig = z.output<typeof retentionConfig>;
+
+const LEAST_MS = 60 * 60_000;
+const MOST_MS = 30 * 24 * 60 * 60_000;
+
+/** `backup.*` */
+export const backupConfig = z.strictObject({
+  every: z
+    .string()
+    .default("0")
+    .transform((text, context) => {
+      const ms = text === "0" ? 0 : readDuration(text);
+      if (ms === 0 || (ms !== undefined && ms >= LEAST_MS && ms <= MOST_MS)) return ms;
+      context.addIssue({
+        code: "custom",
+        message: "write it as 24h or 7d: from 1h to 30d, or 0 for never",
+        input: text,
+      });
+      return z.NEVER;
+    })
+    .meta(about("Every", "Time between two backups, such as `24h`; `0` for none.")),
+  output: z
+    .string()
+    .min(1)
+    .default("~/openclaw-backups")
+    .meta(about("Folder", "The folder for scheduled backups, outside of the state directory.")),
+  keep: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(7)
+    .meta(
+      about("Keep", "Scheduled backups that stay; the oldest ones are removed. Files with other names are left alone."),
+    ),
+  recipients: z
+    .array(z.string().regex(/^age1[0-9a-z]+$/, "is no public key of age (age1…)"))
+    .default([])
+    .meta(
+      about(
+        "Recipients",
+        "Public keys of age for which scheduled backups are encrypted; none: they are not encrypted. The secret key is " +
+          "not needed here, and should be elsewhere.",
+      ),
+    ),
+  includeWorkspace: z
+    .boolean()
+    .default(true)
+    .meta(about("Workspaces", "Whether the workspaces of agents are in the backups.")),
+});
+
+export type BackupConfig = z.output<typeof backupConfig>;

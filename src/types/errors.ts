@@ -54,6 +54,7 @@ export const ERROR_CODES = {
   SERVICE_FOREIGN: { exit: 78 },
   SERVICE_FAILED: { exit: 1 },
   BACKUP_REFUSED: { exit: 2 },
+  BACKUP_LOCKED: { exit: 1 },
   BACKUP_UNSOUND: { exit: 1 },
   NODE_TOO_OLD: { exit: 78 },
   USAGE: { exit: 2 },

@@ -36,10 +36,10 @@ export const MOST_RATIO = 2000;
 
 /**
  * Reads a whole backup: one manifest, every entry below its root and in an asset, no link that leads out of its asset, sound
- * databases. Throws BACKUP_UNSOUND with everything that is wrong.
+ * databases. Throws BACKUP_UNSOUND with everything that is wrong. `name`: the backup, where the file is a copy of it.
  */
-export async function verifyBackup(file: string): Promise<VerifiedBackup> {
-  const look = await lookInto(file);
+export async function verifyBackup(file: string, name = file): Promise<VerifiedBackup> {
+  const look = await lookInto(file, name);
   const [text] = look.manifests;
   const problems = [...look.problems];
   if (look.manifests.length !== 1) problems.push(`it has ${look.manifests.length} manifests, and must have one`);
@@ -50,7 +50,7 @@ export async function verifyBackup(file: string): Promise<VerifiedBackup> {
   if (problems.length === 0) problems.push(...(await brokenDatabases(file, databases)));
   if (manifest && problems.length === 0)
     return { manifest, entries: look.entries.length, bytes: look.bytes, databases };
-  throw unsound(file, problems);
+  throw unsound(name, problems);
 }
 
 const unsound = (file: string, problems: readonly string[], cause?: unknown): OpenClawError =>
@@ -73,7 +73,7 @@ interface Look {
   readonly bytes: number;
 }
 
-async function lookInto(file: string): Promise<Look> {
+async function lookInto(file: string, name: string): Promise<Look> {
   const entries: Entry[] = [];
   const manifests: string[] = [];
   const problems: string[] = [];
@@ -94,7 +94,7 @@ async function lookInto(file: string): Promise<Look> {
       onwarn: (_code, message) => problems.push(String(message)),
     });
   } catch (error) {
-    throw unsound(file, [errorText(error)], error);
+    throw unsound(name, [errorText(error)], error);
   }
   return { entries, manifests, problems, bytes };
 }

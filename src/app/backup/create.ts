@@ -16,14 +16,16 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { create } from "tar";
+import { Readable } from "node:stream";
+import { create, type WriteEntry } from "tar";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { diskError, fullDiskOr, isDiskError, syncDir } from "../../store/disk.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { BackupManifest } from "./archive.ts";
-import { removeLeft } from "./restore.ts";
+import { ENCRYPTED, type EncryptFor, writeEncrypted } from "./encryption.ts";
+import { removeLeft } from "./leftovers.ts";
 
 /** What a backup is made of. */
 export interface BackupSources {
@@ -39,12 +41,15 @@ export interface BackupOptions {
   readonly output: string;
   readonly includeWorkspace: boolean;
   readonly onlyConfig: boolean;
+  /** Unset: as it is. */
+  readonly encrypt?: EncryptFor | undefined;
   readonly version: string;
   readonly now: Date;
 }
 
 export interface BackupPlan {
   readonly file: string;
+  readonly encrypt?: EncryptFor | undefined;
   readonly manifest: BackupManifest & { readonly skipped: readonly Skipped[] };
   readonly files: readonly string[];
   /** Files that only live while a process runs. */
@@ -68,7 +73,7 @@ export async function planBackup(given: BackupSources, options: BackupOptions): 
   const { stateDir, configPath } = sources.paths;
   const assets = await assetsOf(sources, options);
   const root = `${stampOf(options.now)}-openclaw-backup`;
-  const file = await fileFor(options.output, `${root}.tar.gz`, assets);
+  const file = await fileFor(options.output, `${root}.tar.gz${options.encrypt ? ENCRYPTED : ""}`, assets);
   const workspaces = { all: sources.workspaces, isWanted: options.includeWorkspace };
   const found = await walk(
     assets.map(({ sourcePath }) => sourcePath),
@@ -86,7 +91,8 @@ export async function planBackup(given: BackupSources, options: BackupOptions): 
     assets: assets.map((asset) => ({ ...asset, archivePath: archivePath(root, asset.sourcePath) })),
     skipped: found.skipped,
   };
-  return { file, manifest, files: found.files, volatile: found.volatile, bytes: found.bytes };
+  const { files, volatile, bytes } = found;
+  return { file, encrypt: options.encrypt, manifest, files, volatile, bytes };
 }
 
 /** The files themselves, where the directory or the config is reached through a link. */
@@ -155,25 +161,23 @@ async function pack(plan: BackupPlan, staging: string, file: string): Promise<vo
     path === manifest ? `${archiveRoot}/manifest.json` : archivePath(archiveRoot, originals.get(path) ?? path);
   const databases = [...originals.keys()].map(nameOf);
   await writeFile(manifest, `${JSON.stringify({ ...plan.manifest, databases }, null, 2)}\n`, { mode: 0o600 });
-  await create(
-    {
-      file,
-      gzip: true,
-      mode: 0o600,
-      cwd: sep,
-      preservePaths: true,
-      noDirRecurse: true,
-      portable: true,
-      linkCache: new NoLinks(),
-      onWriteEntry: (entry) => {
-        const path = resolve(sep, entry.path);
-        entry.path = nameOf(path);
-        if (entry.linkpath !== undefined && isAbsolute(entry.linkpath))
-          entry.linkpath = relative(dirname(path), entry.linkpath);
-      },
+  const options = {
+    gzip: true,
+    mode: 0o600,
+    cwd: sep,
+    preservePaths: true,
+    noDirRecurse: true,
+    portable: true,
+    linkCache: new NoLinks(),
+    onWriteEntry: (entry: WriteEntry) => {
+      const path = resolve(sep, entry.path);
+      entry.path = nameOf(path);
+      if (entry.linkpath !== undefined && isAbsolute(entry.linkpath))
+        entry.linkpath = relative(dirname(path), entry.linkpath);
     },
-    [...places, manifest],
-  );
+  };
+  if (plan.encrypt) await writeEncrypted(file, Readable.from(create(options, [...places, manifest])), plan.encrypt);
+  else await create({ ...options, file }, [...places, manifest]);
 }
 
 /** Every file is in the archive itself, also one that has several names. */
@@ -250,7 +254,7 @@ async function fileFor(output: string, name: string, assets: readonly { sourcePa
   if (output.trim() === "")
     throw new OpenClawError("USAGE", { message: "--output names no file.", fix: "Name a file or a folder." });
   const wanted = resolve(output);
-  const isFile = /\.(?:tar\.gz|tgz)$/.test(output) && !(await isFolder(wanted));
+  const isFile = /\.(?:tar\.gz|tgz)(?:\.age)?$/.test(output) && !(await isFolder(wanted));
   const file = isFile ? wanted : join(wanted, name);
   const real = join(await realpath(dirname(file)).catch(() => dirname(file)), basename(file));
   const source = assets.find(({ sourcePath }) => isInside(real, sourcePath));

@@ -9,6 +9,8 @@ import { OpenClawError } from "../../types/errors.ts";
 import { errorCode, unlessMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { type BackupManifest, cleanPath, MOST_RATIO, verifyBackup } from "./archive.ts";
+import { type Keys, withArchive } from "./encryption.ts";
+import { removeLeft } from "./leftovers.ts";
 
 export interface Restored {
   readonly target: string;
@@ -28,10 +30,27 @@ const OUTSIDE = "restored";
  * and it has an id of its own: the original may still run, and must not be answered twice. Throws BACKUP_UNSOUND, and
  * BACKUP_REFUSED for a directory with something in it; then nothing is changed.
  */
-export async function restoreBackup(file: string, wanted: string, now: number): Promise<Restored> {
+export async function restoreBackup(file: string, wanted: string, { now, keys }: RestoreOptions): Promise<Restored> {
   const target = resolve(wanted);
   await refuseUsed(target);
-  const { manifest } = await verifyBackup(file);
+  return withArchive(file, keys, async (archive) => {
+    const { manifest } = await verifyBackup(archive, file);
+    return restoreArchive(archive, manifest, { target, now });
+  });
+}
+
+export interface RestoreOptions {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** What opens the backup if it is encrypted. */
+  readonly keys: Keys;
+}
+
+async function restoreArchive(
+  file: string,
+  manifest: BackupManifest,
+  { target, now }: { readonly target: string; readonly now: number },
+): Promise<Restored> {
   await mkdir(dirname(target), { recursive: true });
   await removeLeft(dirname(target), `.${basename(target)}-restoring-`);
   const staging = await mkdtemp(join(dirname(target), `.${basename(target)}-restoring-${process.pid}-`));
@@ -77,22 +96,6 @@ async function takePlace(staging: string, target: string): Promise<void> {
     await rename(staging, target);
   } catch (error) {
     throw ["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(errorCode(error) ?? "") ? used(target, error) : error;
-  }
-}
-
-/** Removes what killed processes left, which are named in it. */
-export async function removeLeft(dir: string, prefix: string): Promise<void> {
-  for (const name of (await unlessMissing(readdir(dir))) ?? []) {
-    const pid = name.startsWith(prefix) ? /^(\d+)-/.exec(name.slice(prefix.length))?.[1] : undefined;
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(dir, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return errorCode(error) !== "ESRCH";
   }
 }
 

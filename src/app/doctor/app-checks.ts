@@ -7,7 +7,15 @@ import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema/schema.ts";
 import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
 import { configCheck, configFiles } from "./config-check.ts";
-import { webhooksCheck, lockCheck, pageCheck, portCheck, tokenCheck, upkeepCheck } from "./gateway-checks.ts";
+import {
+  backupsCheck,
+  webhooksCheck,
+  lockCheck,
+  pageCheck,
+  portCheck,
+  tokenCheck,
+  upkeepCheck,
+} from "./gateway-checks.ts";
 import { copyCheck, nodeCheck, stateDirCheck } from "./machine-checks.ts";
 import { policyCheck } from "./policy-check.ts";
 import { agentChecks } from "./sandbox-check.ts";
@@ -49,8 +57,8 @@ export function appChecks(options: {
   if (!config) return always;
   const isRouted = config.bindings.length > 0 || Object.values(config.broadcast).some(Array.isArray);
   const bound = isRouted ? [bindingsCheck(config)] : [];
-  const own = [portCheck, tokenCheck, pageCheck(load.env), webhooksCheck, upkeepCheck(load.env)].map((check) =>
-    check(config, paths),
+  const own = [portCheck, tokenCheck, pageCheck(load.env), webhooksCheck, upkeepCheck(load.env), backupsCheck].map(
+    (check) => check(config, paths),
   );
   const ofAgents = agentChecks({ config, paths, env: load.env, contributions });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });

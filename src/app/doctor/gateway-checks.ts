@@ -6,6 +6,8 @@ import { resolveAgents } from "../config/settings.ts";
 import { maintenanceScene } from "../runs/maintenance-scene.ts";
 import { findPortOwner } from "../../server/port-owner.ts";
 import { readStateLock } from "../../store/lock/lock.ts";
+import { showDuration } from "../../utils/time/duration.ts";
+import { readBackupRecord } from "../backup/schedule.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Env } from "../../utils/env.ts";
 import { readGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
@@ -153,3 +155,23 @@ export const upkeepCheck =
       const [first] = resolveAgents(config, { home: env["HOME"] ?? homedir(), stateDir: paths.stateDir });
       return maintenanceScene({ config, paths, defaultAgent: first?.id ?? DEFAULT_AGENT });
     });
+
+/** Whether the backups that the config asks for are made. */
+export const backupsCheck = ({ backup }: Config, { stateDir }: StatePaths): Check => ({
+  id: "app.backups",
+  title: "Backups",
+  async run() {
+    if (backup.every === 0)
+      return [{ status: "ok", message: "The gateway makes none by itself (openclaw backup enable)." }];
+    const record = await readBackupRecord(stateDir);
+    const fix = "See openclaw backup status, and try it: openclaw backup create";
+    if (record?.error !== undefined)
+      return [{ status: "warn", message: `The last backup failed: ${record.error}`, fix }];
+    if (!record?.last)
+      return [{ status: "ok", message: "None was made yet; the running gateway makes the first one." }];
+    const age = Date.now() - record.last.at;
+    const message = `The last backup is ${showDuration(age)} old.`;
+    if (age <= 2 * backup.every) return [{ status: "ok", message }];
+    return [{ status: "warn", message, fix: "Backups are made while the gateway runs: openclaw gateway run" }];
+  },
+});

@@ -19,7 +19,10 @@ import { Header } from "tar";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { verifyBackup } from "../../../src/app/backup/archive.ts";
 import { type BackupOptions, planBackup, writeBackup } from "../../../src/app/backup/create.ts";
+import { type Keys, newKeyPair } from "../../../src/app/backup/encryption.ts";
+import { nextBackupAt } from "../../../src/app/backup/schedule.ts";
 import { restoreBackup } from "../../../src/app/backup/restore.ts";
+import { backupConfig, type BackupConfig } from "../../../src/store/config.ts";
 import { readInstance } from "../../../src/store/lock/instance.ts";
 
 const NOW = new Date("2026-11-30T12:00:00.000Z");
@@ -77,7 +80,7 @@ describe("a backup", () => {
     expect(await verifyBackup(file)).toMatchObject({ databases: [expect.stringMatching(/memory\.sqlite$/)] });
 
     const target = join(dir, "new", "place");
-    await restoreBackup(file, target, NOW.getTime());
+    await restoreBackup(file, target, { now: NOW.getTime(), keys: {} });
     expect(readdirSync(target).toSorted()).toEqual([
       "memory.sqlite",
       "openclaw.json",
@@ -100,7 +103,7 @@ describe("a backup", () => {
     for (const path of [config, shared, join(workspace, "AGENTS.md")]) put(path, `text of ${path}`);
     const given = { paths: { stateDir: state, configPath: config }, includes: [shared], workspaces: [workspace] };
     const target = join(dir, "restored");
-    const { outside } = await restoreBackup(await written({}, given), target, NOW.getTime());
+    const { outside } = await restoreBackup(await written({}, given), target, { now: NOW.getTime(), keys: {} });
     expect(outside.map(({ sourcePath }) => sourcePath)).toEqual([config, shared, workspace]);
     expect(outside[0]?.path).toBe(join(target, "openclaw.json"));
     expect(readFileSync(join(target, "openclaw.json"), "utf8")).toBe(`text of ${config}`);
@@ -140,7 +143,7 @@ describe("odd places", () => {
     symlinkSync(join(dir, "etc", "real.json"), join(state, "openclaw.json"));
     const given = { paths: { stateDir: link, configPath: join(link, "openclaw.json") }, includes: [], workspaces: [] };
     const target = join(dir, "restored");
-    await restoreBackup(await written({}, given), target, 1);
+    await restoreBackup(await written({}, given), target, { now: 1, keys: {} });
     expect(readFileSync(join(target, "openclaw.json"), "utf8")).toBe("the config");
     expect(readFileSync(join(target, "workspace", "MEMORY.md"), "utf8")).toBe("notes");
   });
@@ -154,7 +157,7 @@ describe("odd places", () => {
     const plan = await planBackup(sources(), options());
     expect(plan.manifest.skipped.map(({ sourcePath }) => sourcePath)).toEqual([join(workspace, "through")]);
     const target = join(dir, "restored");
-    await restoreBackup(await written(), target, 1);
+    await restoreBackup(await written(), target, { now: 1, keys: {} });
     expect(readlinkSync(join(target, "workspace", "deep", "absolute"))).toBe("../MEMORY.md");
     expect(readFileSync(join(target, "workspace", "deep", "absolute"), "utf8")).toBe("notes");
   });
@@ -167,7 +170,7 @@ describe("odd places", () => {
     const file = await written();
     expect(await verifyBackup(file)).toMatchObject({ databases: [] });
     const target = join(dir, "restored");
-    await restoreBackup(file, target, 1);
+    await restoreBackup(file, target, { now: 1, keys: {} });
     for (const name of names) expect(readFileSync(join(target, "workspace", name), "utf8")).toBe(name);
   });
 
@@ -193,26 +196,33 @@ describe("a restore", () => {
   it("keeps what comes into its target meanwhile, and is not a link's", async () => {
     const file = await written();
     const target = join(dir, "restored");
-    const both = await Promise.allSettled([restoreBackup(file, target, 1), restoreBackup(file, target, 1)]);
+    const both = await Promise.allSettled([
+      restoreBackup(file, target, { now: 1, keys: {} }),
+      restoreBackup(file, target, { now: 1, keys: {} }),
+    ]);
     expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect(readdirSync(dir).filter((name) => name.startsWith("."))).toEqual([]);
     mkdirSync(join(dir, "elsewhere"));
     symlinkSync(join(dir, "elsewhere"), join(dir, "to-elsewhere"));
-    await expect(restoreBackup(file, join(dir, "to-elsewhere"), 1)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    await expect(restoreBackup(file, join(dir, "to-elsewhere"), { now: 1, keys: {} })).rejects.toMatchObject({
+      code: "BACKUP_REFUSED",
+    });
   });
 
   it("is never into a directory with something in it", async () => {
     const file = await written();
-    await expect(restoreBackup(file, state, 1)).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
+    await expect(restoreBackup(file, state, { now: 1, keys: {} })).rejects.toMatchObject({ code: "BACKUP_REFUSED" });
     expect(readFileSync(join(state, "openclaw.json"), "utf8")).toBe("{}");
     mkdirSync(join(dir, "empty"));
-    expect(await restoreBackup(file, join(dir, "empty"), 1)).toMatchObject({ target: join(dir, "empty") });
+    expect(await restoreBackup(file, join(dir, "empty"), { now: 1, keys: {} })).toMatchObject({
+      target: join(dir, "empty"),
+    });
   });
 
   it("puts the logins of WhatsApp aside, whose old ratchet would damage the original's", async () => {
     put(join(state, "credentials", "whatsapp", "default", "creds.json"), "{}");
     const target = join(dir, "restored");
-    const { setAside } = await restoreBackup(await written(), target, NOW.getTime());
+    const { setAside } = await restoreBackup(await written(), target, { now: NOW.getTime(), keys: {} });
     expect(setAside).toEqual(["credentials/whatsapp.restored-2026-11-30T12-00-00.000Z"]);
     expect(existsSync(join(target, "credentials", "whatsapp"))).toBe(false);
     expect(existsSync(join(target, setAside[0] ?? "", "default", "creds.json"))).toBe(true);
@@ -265,7 +275,7 @@ describe("a backup that somebody else made", () => {
   it("gives its files no more rights than they need, and may name its part with a slash at the end", async () => {
     const assets = [{ kind: "state", sourcePath: "/state", archivePath: `${BASE}/` }];
     const file = await archive([...SOUND, { path: `${BASE}/tool`, text: "x", mode: 0o6755 }], [manifest({ assets })]);
-    await restoreBackup(file, join(dir, "restored"), 1);
+    await restoreBackup(file, join(dir, "restored"), { now: 1, keys: {} });
     expect(statSync(join(dir, "restored", "tool")).mode & 0o7777).toBe(0o755);
   });
 
@@ -325,7 +335,7 @@ describe("a backup that somebody else made", () => {
   ])("%s: is refused, and nothing is written", async (problem, items, manifests) => {
     const file = await archive(items, manifests);
     const target = join(dir, "restored");
-    await expect(restoreBackup(file, target, 1)).rejects.toMatchObject({
+    await expect(restoreBackup(file, target, { now: 1, keys: {} })).rejects.toMatchObject({
       code: "BACKUP_UNSOUND",
       message: expect.stringMatching(problem),
     });
@@ -341,5 +351,58 @@ describe("a backup that somebody else made", () => {
     }
     writeFileSync(join(dir, "cut.tar.gz"), "this is no archive at all");
     await expect(verifyBackup(join(dir, "cut.tar.gz"))).rejects.toMatchObject({ code: "BACKUP_UNSOUND" });
+  });
+});
+
+describe("an encrypted backup", () => {
+  const opened = (file: string, keys: Keys) => restoreBackup(file, join(dir, "opened"), { now: 1, keys });
+
+  it("for a key is read with it, and with no other", async () => {
+    const { secret, recipient } = await newKeyPair();
+    const other = await newKeyPair();
+    put(join(dir, "key.txt"), `# public key: ${recipient}\n\n${secret}\n`);
+    put(join(dir, "other.txt"), other.secret);
+    const plain = readFileSync(await written({ output: join(dir, "plain.tar.gz") }));
+    const file = await written({ output: dir, encrypt: { recipients: [recipient] } });
+    expect(file).toMatch(/-openclaw-backup\.tar\.gz\.age$/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "latin1")).toMatch(/^age-encryption\.org\/v1\n/);
+    expect(statSync(file).size).toBeGreaterThan(plain.length);
+    for (const keys of [{}, { identities: join(dir, "other.txt") }, { passphrase: "a long passphrase" }])
+      await expect(opened(file, keys)).rejects.toMatchObject({ code: "BACKUP_LOCKED" });
+    expect(existsSync(join(dir, "opened"))).toBe(false);
+    await opened(file, { identities: join(dir, "key.txt") });
+    expect(readFileSync(join(dir, "opened", "workspace", "MEMORY.md"), "utf8")).toBe("notes");
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`openclaw-decrypted-${process.pid}-`))).toEqual([]);
+  });
+
+  it("that was cut off or changed is refused", async () => {
+    const file = await written({ output: dir, encrypt: { passphrase: "a long passphrase" } });
+    const whole = readFileSync(file);
+    const changed = Buffer.from(whole);
+    changed[whole.length - 40]! ^= 1;
+    for (const bytes of [whole.subarray(0, -20), changed, whole.subarray(0, 30)]) {
+      writeFileSync(file, bytes);
+      await expect(opened(file, { passphrase: "a long passphrase" })).rejects.toMatchObject({ code: "BACKUP_LOCKED" });
+    }
+    writeFileSync(file, whole);
+    await opened(file, { passphrase: "a long passphrase" });
+  });
+});
+
+describe("scheduled backups", () => {
+  const config = (more: Partial<BackupConfig> = {}) => ({ ...backupConfig.parse({ every: "24h" }), ...more });
+
+  it("are due at once, after the interval, and sooner after a failure", () => {
+    const hour = 3_600_000;
+    const record = { triedAt: 5 * hour };
+    expect(nextBackupAt(config({ every: 0 }), undefined)).toBeUndefined();
+    expect(nextBackupAt(config(), undefined)).toBe(0);
+    expect(nextBackupAt(config(), record)).toBe(29 * hour);
+    expect(nextBackupAt(config(), { ...record, error: "full" })).toBe(6 * hour);
+  });
+
+  it.each(["", "5m", "31d", "often", "-1h"])("cannot be made every %j", (every) => {
+    expect(backupConfig.safeParse({ every }).success).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
@@ -67,4 +67,47 @@ test("a restored backup goes on with the conversation, and answers nothing that 
 
   // The original is not touched by any of this.
   expect(valueIn(home, "SELECT count(*) FROM inbox WHERE outcome LIKE '%replied%'")).toBe(2);
+});
+
+test("the gateway makes encrypted backups by itself, keeps the newest, and says when one fails", async ({ world }) => {
+  const { home, gateway } = await world.start();
+  const key = join(home.dir, "key.txt");
+  const folder = join(home.dir, "backups");
+  const { recipient } = JSON.parse((await home.run(["backup", "key", "--output", key, "--json"])).stdout);
+  mkdirSync(folder);
+  const old = ["2026-01-01T00-00-00.000+00-00", "2026-01-02T00-00-00.000+00-00"].map(
+    (at) => `${at}-openclaw-backup.tar.gz`,
+  );
+  for (const name of [...old, "mine.tar.gz"]) writeFileSync(join(folder, name), "x");
+  utimesSync(join(folder, old[0]!), 1, 1);
+  const inside = await home.run(["backup", "enable", "--output", join(home.stateDir, "backups")]);
+  expect(inside).toMatchObject({ code: 2, stderr: expect.stringContaining("BACKUP_REFUSED") });
+  const flags = ["--every", "24h", "--output", folder, "--keep", "2", "--recipient", recipient];
+  expect((await home.run(["backup", "enable", ...flags])).code).toBe(0);
+  expect(await gateway.kill()).toBe(0);
+
+  const again = await home.start();
+  await until(() => readdirSync(folder).some((name) => name.endsWith(".age")));
+  await until(async () => JSON.parse((await home.run(["backup", "status", "--json"])).stdout).last !== undefined);
+  const names = readdirSync(folder).toSorted();
+  expect(names).toEqual([old[1], expect.stringMatching(/\.tar\.gz\.age$/), "mine.tar.gz"]);
+  const made = join(folder, names[1]!);
+  expect(await home.run(["backup", "verify", made])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("BACKUP_LOCKED"),
+  });
+  expect(await home.run(["backup", "verify", made, "--identity", key])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("It is sound"),
+  });
+  expect((await home.run(["backup", "status"])).stdout).toMatch(/every 1 d into .*encrypted.*Last: .*age.*Next: in /s);
+  expect(await again.kill()).toBe(0);
+
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, "a file in its place");
+  rmSync(join(home.stateDir, "state", "backups.json"));
+  const third = await home.start();
+  await until(async () => JSON.parse((await home.run(["backup", "status", "--json"])).stdout).error !== undefined);
+  expect((await home.run(["doctor"])).stdout).toContain("The last backup failed");
+  expect(await third.kill()).toBe(0);
 });

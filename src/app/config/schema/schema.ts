@@ -9,7 +9,7 @@ import { skillsConfig } from "../../../prompt/config.ts";
 import { authConfig, modelsConfig } from "../../../providers/config.ts";
 import { gatewayConfig } from "../../../server/config.ts";
 import { sessionConfig } from "../../../sessions/config.ts";
-import { journalConfig, retentionConfig } from "../../../store/config.ts";
+import { backupConfig, journalConfig, retentionConfig } from "../../../store/config.ts";
 import { toolsConfig } from "../../../tools/config.ts";
 import { about } from "../../../utils/config.ts";
 import {
@@ -73,6 +73,7 @@ export const configSchema = z.strictObject({
   retention: retentionConfig
     .prefault({})
     .meta(about("Retention", "How long finished data is kept, and how much of it.")),
+  backup: backupConfig.prefault({}).meta(about("Backup", "Backups that the gateway makes by itself.")),
   diagnostics: diagnosticsConfig.prefault({}).meta(about("Diagnostics", "What the gateway watches in itself.")),
   logging: loggingConfig.prefault({}).meta(about("Logging", "Log files and console output.")),
   security: securityConfig.prefault({}).meta(about("Security", "What the operator allows beside the other sections.")),

@@ -11,6 +11,7 @@ import { lastChat } from "../parts/heartbeat-place.ts";
 import { wait } from "../../../utils/pause.ts";
 import { gmailPlan } from "../../../automation/hooks/gmail-plan.ts";
 import { GmailWatcher } from "../hooks/gmail-watcher.ts";
+import { keepBackups } from "../../backup/schedule.ts";
 import { cleanUp } from "./cleanup.ts";
 
 /**
@@ -24,6 +25,7 @@ export function startBackgroundTasks(parts: Parts, signal: AbortSignal, port: nu
   background("refusals of budgets", tellRefusals(parts, signal), parts.log);
   background("mail watcher", watchMail(parts, port), parts.log);
   background("upkeep", keepUp(parts, signal), parts.log);
+  background("backups", backUp(parts, signal), parts.log);
   background("model warm-up", warmUp(parts), parts.log);
 }
 
@@ -150,6 +152,14 @@ async function keepUp(parts: Pick<Parts, "live" | "core" | "log" | "maintenance"
     await wait(ms, signal);
     if (!signal.aborted) await cleanUp(parts);
   }
+}
+
+/** Another gateway on the same state makes the backups already, and a restored copy or an import waits for a person. */
+async function backUp({ live, core, log, channels }: Parts, signal: AbortSignal): Promise<void> {
+  if (channels.held !== undefined) return;
+  const { stateDir } = live.paths;
+  const config = () => live.config.backup;
+  await keepBackups({ stateDir, env: process.env, config, clock: core.ports.clock, log }, signal);
 }
 
 /**

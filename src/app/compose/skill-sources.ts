@@ -31,6 +31,7 @@ export function skillSources(
     extraDirs: load.extraDirs,
     pluginDirs,
     hidden: new Set(Object.keys(entries).filter((name) => entries[name]?.enabled === false)),
+    configured: new Set(Object.keys(entries)),
     allowBundled,
     limits,
     machine: machineOf(config, env),

@@ -39,6 +39,8 @@ export interface SkillSources {
   /** Names of bundled skills that may be seen; all when unset or empty. */
   readonly allowBundled?: readonly string[];
   readonly machine: SkillMachine;
+  /** Names that the config has settings for. A bundled skill that lacks something is reported only when it is one of them. */
+  readonly configured?: ReadonlySet<string>;
   /** Names of variables that the config sets for a skill, besides the machine's. */
   variablesOf?(skill: SkillFile): readonly string[];
   /** `SKILL_LIMITS` when unset. */
@@ -103,8 +105,8 @@ export interface LoadedSkills {
 /**
  * The skills of all sources by name. A later source replaces an earlier one: plugins, extra directories, bundled,
  * `<stateDir>/skills`, `<workspace>/skills`. Where there are too many for the prompt, skills of later sources go first.
- * `report` gets each skill that the model is not offered, unless the config or the skill itself hides it. Costs a
- * `stat` a skill while nothing changes. Never throws.
+ * `report` gets each skill that the model is not offered, unless the config or the skill itself hides it, or it is a bundled one that
+ * lacks something and that the config does not name. Costs a `stat` a skill while nothing changes. Never throws.
  */
 export async function loadSkills(sources: SkillSources, report: Report = () => undefined): Promise<LoadedSkills> {
   const limits = sources.limits ?? SKILL_LIMITS;
@@ -164,16 +166,27 @@ const byName = (a: SkillSummary, b: SkillSummary): number => (a.name < b.name ? 
 
 async function whatIsUsable<T extends SkillFile>(
   skills: readonly T[],
-  { machine, variablesOf }: Pick<SkillSources, "machine" | "variablesOf">,
+  sources: SkillSources,
   report: Report,
 ): Promise<readonly T[]> {
+  const { machine, variablesOf } = sources;
   const reasons = await Promise.all(skills.map((skill) => unmetCondition(skill.needs, machine, variablesOf?.(skill))));
-  return skills.filter(({ location }, index) => {
+  return skills.filter((skill, index) => {
     const reason = reasons[index];
-    if (reason !== undefined) report({ location, reason });
+    if (reason !== undefined && isWanted(skill, sources)) report({ location: skill.location, reason });
     return reason === undefined;
   });
 }
+
+/** Whether somebody chose the skill: bundled ones are there without a choice. */
+const isWanted = (skill: SkillFile, { bundledDir, configured, allowBundled = [], only = [] }: SkillSources): boolean =>
+  !isBundled(skill, bundledDir) ||
+  [skill.name, skill.key ?? skill.name].some(
+    (name) => configured?.has(name) === true || allowBundled.includes(name) || only.includes(name),
+  );
+
+const isBundled = ({ location }: SkillSummary, bundledDir: string): boolean =>
+  location.startsWith(join(bundledDir, sep));
 
 /** As many skills as the list in the prompt may have, from the first on. */
 function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, report: Report): readonly SkillSummary[] {
@@ -195,8 +208,8 @@ function whatFits(skills: readonly SkillSummary[], limits: SkillLimits, report: 
 }
 
 /** True for a bundled skill that `allowBundled` does not name, if that names any. */
-export const isLeftOut = ({ name, location }: SkillSummary, { bundledDir, allowBundled = [] }: SkillSources): boolean =>
-  allowBundled.length > 0 && location.startsWith(join(bundledDir, sep)) && !allowBundled.includes(name);
+export const isLeftOut = (skill: SkillSummary, { bundledDir, allowBundled = [] }: SkillSources): boolean =>
+  allowBundled.length > 0 && isBundled(skill, bundledDir) && !allowBundled.includes(skill.name);
 
 const isSeen = ({ name, key }: SkillFile, { only, hidden }: SkillSources): boolean =>
   (only === undefined || only.includes(name)) && hidden?.has(name) !== true && hidden?.has(key ?? name) !== true;

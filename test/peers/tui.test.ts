@@ -188,7 +188,8 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     await other.shows("Answer of fake-2 to: six");
     await other.say("seven");
     await other.shows("Answer of fake-2 to: seven");
-    const screen = await tui.shows("Answer of fake-2 to: seven");
+    await tui.shows("Answer of fake-2 to: seven");
+    const screen = await tui.shows(/\nseven\n/);
     expect(count(screen, "\nseven\n")).toBe(1);
     await tui.say("eight");
     await other.shows(/\neight\nAnswer of fake-2 to: eight/);

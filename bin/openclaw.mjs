@@ -13,6 +13,34 @@ const args = process.argv.slice(2);
 const CONFIGURATION = 78;
 const WRAPPED = "OPENCLAW_WRAPPED";
 
+/**
+ * The folder of the version that `openclaw update` has chosen for this state directory; undefined for this package itself. A choice counts
+ * for the package that it was made with: another one, or another version of it, was installed later. The form of the file is in
+ * src/app/update/versions.ts.
+ */
+function chosenRoot() {
+  const home = process.env.HOME || os.homedir();
+  const named = process.env.OPENCLAW_STATE_DIR || path.join(home, ".openclaw");
+  const folder = path.join(path.resolve(named.replace(/^~(?=$|[/\\])/, home)), "versions");
+  const file = path.join(folder, "current.json");
+  let choice;
+  try {
+    const { uid } = fs.statSync(file);
+    // Nobody else decides which program runs.
+    if (process.getuid && uid !== process.getuid() && uid !== 0) return undefined;
+    choice = readJson(file);
+  } catch {
+    return undefined;
+  }
+  const name = choice.use && choice.use.name;
+  if (typeof name !== "string" || name !== path.basename(name) || choice.root !== root) return undefined;
+  if (choice.version !== readJson(path.join(root, "package.json")).version) return undefined;
+  const found = path.join(folder, name, "node_modules", "claw-gateway");
+  if (fs.existsSync(path.join(found, "dist", "main.js"))) return found;
+  process.stderr.write(`openclaw: ${found} is missing or incomplete: this is ${choice.version}, as it was installed\n`);
+  return undefined;
+}
+
 const runs = (version) => {
   const [major, minor] = version.split(".").map(Number);
   return major > 22 || (major === 22 && minor >= 19);
@@ -148,7 +176,7 @@ async function prepareDaemon() {
 
 async function start() {
   if (process.env[WRAPPED]) endWithWrapper();
-  const main = path.join(root, "dist", "main.js");
+  const main = path.join(chosenRoot() || root, "dist", "main.js");
   if (!fs.existsSync(main)) return refuse(`openclaw: ${main} is missing: run "npm run build" in ${root}`);
   if (isDaemon) await prepareDaemon();
   await cacheCode();
@@ -156,7 +184,7 @@ async function start() {
 }
 
 if (args.length === 1 && (args[0] === "--version" || args[0] === "-v")) {
-  process.stdout.write(`${readJson(path.join(root, "package.json")).version}\n`);
+  process.stdout.write(`${readJson(path.join(chosenRoot() || root, "package.json")).version}\n`);
 } else if (runs(process.versions.node)) {
   await start();
 } else {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -10,9 +10,20 @@ function findRoot(from: string): string {
   return from;
 }
 
+/**
+ * The folder of the package that was installed. `packageRoot` is another one when `bin/openclaw.mjs` there has started a version that
+ * `openclaw update` has put beside it.
+ */
+export function installedRoot(): string {
+  const script = process.argv[1];
+  if (script === undefined || !existsSync(script)) return packageRoot;
+  const root = dirname(dirname(realpathSync(script)));
+  return realpathSync(script) === join(root, "bin", "openclaw.mjs") ? root : packageRoot;
+}
+
 /** Our version, from `package.json`. */
-export function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8"));
+export function packageVersion(root = packageRoot): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const version =
     typeof manifest === "object" && manifest !== null && "version" in manifest ? manifest.version : undefined;
   return typeof version === "string" ? version : "0.0.0";

@@ -64,7 +64,7 @@ interface Skipped {
 
 /** Folders and files of the state directory that say nothing after a start. */
 const VOLATILE =
-  /^(?:logs|tmp|delivery-queue|session-delivery-queue)(?:\/|$)|^state\/[^/]*\.lock$|\.[0-9a-f]{12}\.tmp$|\.sqlite-(?:wal|shm|journal)$/;
+  /^(?:logs|tmp|versions|delivery-queue|session-delivery-queue)(?:\/|$)|^state\/[^/]*\.lock$|\.[0-9a-f]{12}\.tmp$|\.sqlite-(?:wal|shm|journal)$/;
 const SQLITE_START = "SQLite format 3\0";
 
 /** What would be in a backup. Reads names and sizes only. Throws BACKUP_REFUSED. */

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import type { StatePaths } from "../config/paths.ts";
-import { packageRoot } from "../package-root.ts";
+import { installedRoot } from "../package-root.ts";
 import { launchd } from "./launchd.ts";
 import type { ServiceManager, ServicePlan, ServiceScene } from "./manager.ts";
 import { systemd } from "./systemd.ts";
@@ -48,7 +48,7 @@ export function servicePlan(
   const profile = profileOf(stateDir, home);
   const port = choices.port === undefined ? [] : ["--port", String(choices.port)];
   const node = choices.runtimePath ?? realpathSync(process.execPath);
-  const argv = [node, join(packageRoot, "bin", "openclaw.mjs"), "gateway", "run", ...port];
+  const argv = [node, join(installedRoot(), "bin", "openclaw.mjs"), "gateway", "run", ...port];
   const isOwnConfig = resolve(configPath) !== join(stateDir, "openclaw.json");
   const { NODE_EXTRA_CA_CERTS: certificates } = env;
   return {

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import type { OpenClawError } from "../../types/errors.ts";
 import { systemClock } from "../../types/clock.ts";
 import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
@@ -79,6 +81,17 @@ export async function openJournalToRead(
       db.close();
     },
   };
+}
+
+/** Why this program's gateway would not work with a journal on disk; undefined when it would, or when there is none. */
+export function journalRefusal(path: string): OpenClawError | undefined {
+  if (!existsSync(path)) return undefined;
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 2000 });
+  try {
+    return versionRefusal(db, path);
+  } finally {
+    db.close();
+  }
 }
 
 /** Undefined when `openJournal` must handle it: a journal of an older version, or no journal. */

@@ -1,5 +1,6 @@
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { create } from "tar";
 import { SCHEMA_VERSION } from "../../../src/store/database/schema.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -58,4 +59,9 @@ async function addStep(dist: string, { isAdditive, sql }: NonNullable<NextReleas
     );
   }
   if (found === 0) throw new Error("the built program has no list of steps in the form that this file knows");
+}
+
+/** Packs a folder as `npm pack` does, in a moment. */
+export async function packRelease(dir: string, file: string): Promise<void> {
+  await create({ file, cwd: dir, gzip: { level: 1 }, prefix: "package" }, await readdir(dir));
 }

@@ -103,6 +103,7 @@ const NEEDS: readonly (readonly [RegExp, string])[] = [
   [/onboard --non-interactive|OPENAI_API_KEY/, "a key of the reader's"],
   [/onboard --adopt|(?:openclaw|claw-gateway) (?:import|export) /, "a directory of another program"],
   [/gateway (?:install|uninstall|start|restart)/, "a service manager"],
+  [/openclaw update (?!status)|openclaw update *(?:#|$)/, "a registry and an installed package"],
   [/cp -a ~\/\.openclaw|config set (?:gateway\.port|channels\.telegram)/, "a second directory"],
 ];
 

@@ -14,6 +14,7 @@ import { defineSessions } from "../define/sessions.ts";
 import { defineRuns } from "../define/runs.ts";
 import { defineSkills } from "../define/skills.ts";
 import { defineSystem } from "../define/system.ts";
+import { defineUpdate } from "../define/update.ts";
 import { type Act, wholeNumber } from "../define/act.ts";
 import type { Io } from "../io.ts";
 import type { SendFlags } from "../commands/message/message.ts";
@@ -160,6 +161,7 @@ const DEFINITIONS = [
   defineImport,
   defineExport,
   defineBackup,
+  defineUpdate,
   definePlugins,
   definePluginsInit,
   defineSkills,

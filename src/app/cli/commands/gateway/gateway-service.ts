@@ -237,11 +237,28 @@ async function ownerBesides(manager: ServiceManager, { stateDir }: StatePaths): 
   return running && (pid === undefined || pid === lock.pid) ? undefined : lock.pid;
 }
 
-/** Starts the service, and waits until the gateway answers. Rejects with SERVICE_FAILED when it does not. */
+/**
+ * Restarts the service, calls `started`, and waits until a gateway of this version answers. Rejects with SERVICE_FAILED when none
+ * does.
+ */
+export async function restartInto(io: Io, version: string, started: () => Promise<void>): Promise<void> {
+  const { manager } = await installed(io);
+  const start = async () => {
+    await manager.restart();
+    await started();
+  };
+  await bringUp(io, manager, start, version);
+}
+
+/**
+ * Starts the service, and waits until the gateway answers, of this version where one is named. Rejects with SERVICE_FAILED when it
+ * does not.
+ */
 async function bringUp(
   io: Io,
   manager: ServiceManager,
   start: () => Promise<void>,
+  version?: string,
 ): Promise<{ pid?: number; url: string }> {
   return withProgress(
     io,
@@ -250,7 +267,7 @@ async function bringUp(
       await start();
       for (let waited = 0; waited < START_MS; waited += LOOK_EVERY_MS) {
         const look = await readGatewayState(io, await readState(io), 2000);
-        if (look.status) return look;
+        if (look.status && (version === undefined || look.status.version === version)) return look;
         const state = await manager.state();
         if (!state.running && /failed/.test(state.detail)) break;
         await sleep(LOOK_EVERY_MS);

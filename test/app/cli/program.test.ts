@@ -143,7 +143,7 @@ test("one word says yes, one limits lists, and what shows something can show it 
 test("commands of other gateways are answered with what does the same here", async () => {
   const names = new Set(all.map(nameOf));
   const others =
-    "version,setup,configure,update,upgrade,restore,reset,uninstall,service,daemon,start,stop,restart,security audit," +
+    "version,setup,configure,upgrade,restore,reset,uninstall,service,daemon,start,stop,restart,security audit," +
     "secrets,tui,chat,docs,path,sessions rotate,hooks uninstall";
   for (const words of others.split(",")) {
     const { code, out, err } = await run(words.split(" "));

@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ADDS, makeNextRelease, type NextRelease, packRelease } from "../../kit/gateway/next-release.ts";
 import { makeHome, PATIENCE_MS, type Home } from "../../kit/gateway/process.ts";
 import { until } from "../../kit/until.ts";
@@ -56,12 +56,16 @@ async function startRegistry(): Promise<Server> {
   return server;
 }
 
+vi.setConfig({ testTimeout: 900_000 });
+
 let home: Home;
 let programs: string;
 
 beforeEach(async () => {
   home = await makeHome({});
   home.program = join(folder, "installed", "bin", "openclaw.mjs");
+  // An update fetches a package, and starts the doctor of two versions and a gateway.
+  home.patienceMs = 300_000;
   programs = join(home.dir, "programs");
   await mkdir(programs);
   await symlink(join(import.meta.dirname, "systemctl.mjs"), join(programs, "systemctl"));
@@ -211,7 +215,7 @@ async function killedAt(step: string, more: () => boolean = () => true): Promise
     const text = await readFile(join(versionsDir(), "updates.json"), "utf8").catch(() => "{}");
     return JSON.parse(text).updates?.at(-1)?.steps.at(-1)?.step === step && more();
   };
-  await until(isThere, `the step ${step}`, PATIENCE_MS);
+  await until(isThere, `the step ${step}`, home.patienceMs ?? PATIENCE_MS);
   child.kill("SIGKILL");
   await ended;
 }

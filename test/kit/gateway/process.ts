@@ -52,6 +52,8 @@ export interface Home {
   user?: number;
   /** The program's file; that of this repository when unset. */
   program?: string;
+  /** Milliseconds after which a command counts as hanging; `PATIENCE_MS` when unset. */
+  patienceMs?: number;
   /** Runs a command of the program over this home to its end. */
   run(args: readonly string[], env?: Record<string, string>): Promise<Ended>;
   writeConfig(config: Record<string, unknown>): Promise<void>;
@@ -168,7 +170,7 @@ async function runCommand(home: Home, args: readonly string[], env: Record<strin
   let stderr = "";
   child.stdout.on("data", (data: Buffer) => (stdout += data.toString()));
   child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
-  const late = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+  const late = setTimeout(() => child.kill("SIGKILL"), home.patienceMs ?? PATIENCE_MS);
   const code = await new Promise<number | NodeJS.Signals>((resolve) => {
     child.once("close", (exit, signal) => resolve(exit ?? signal ?? "SIGKILL"));
   });

@@ -38,6 +38,7 @@ export const pageOptions = {
   entryPoints: { page: `${pageFolder}/main.tsx` },
   outdir: "dist/page",
   bundle: true,
+  splitting: true,
   format: "esm",
   platform: "browser",
   target: ["es2022", "chrome111", "firefox114", "safari16.4"],

@@ -48,5 +48,6 @@ export const WIDE: Readonly<
   SystemContext: { fields: 17, why: "what the sections of the system prompt read, each a few" },
   TagShape: { booleans: 3, why: "state of a parser" },
   TranscriptPolicy: { fields: 18, booleans: 12, why: "one flag for each oddity of a provider" },
+  TranscriptTurn: { fields: 13, why: "the parts of a message on the page" },
   TurnKind: { fields: 18, why: "a row of a table: each field is a question that code asks" },
 };

@@ -4,7 +4,9 @@ import { approvalAnswers } from "../types/answers/approvals.ts";
 import { channelAnswers, sendAnswer } from "../types/answers/channels.ts";
 import { chatAnswers, commandsAnswer } from "../types/answers/chat.ts";
 import { messageAnswers } from "../types/answers/messages.ts";
+import { ownerAnswers } from "../types/answers/owners.ts";
 import { pairingAnswers } from "../types/answers/pairing.ts";
+import { setupAnswers } from "../types/answers/setup.ts";
 import { usageAnswers } from "../types/answers/usage.ts";
 import { modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
 import type { Answer } from "../types/method.ts";
@@ -33,8 +35,16 @@ export const ANSWERS = {
   "exec.approval.resolve": approvalAnswers.resolve,
   "inbox.drop": messageAnswers.done,
   "models.list": modelsAnswer,
+  "openclaw.setup.activate": setupAnswers.activate,
+  "openclaw.setup.detect": setupAnswers.detect,
+  "openclaw.setup.verify": setupAnswers.verify,
+  "owners.add": ownerAnswers.changed,
+  "owners.list": ownerAnswers.list,
+  "owners.remove": ownerAnswers.changed,
   "pairing.approve": pairingAnswers.approve,
   "pairing.list": pairingAnswers.list,
+  "pairing.reject": pairingAnswers.reject,
+  "pairing.revoke": pairingAnswers.revoke,
   send: sendAnswer,
   "sessions.delete": sessionAnswers.delete,
   "sessions.describe": sessionAnswers.describe,

@@ -619,9 +619,15 @@ export const shownMessage = z.looseObject({
   provenance: z.unknown().optional(),
   /** Of a person's message: `<run>:user`. */
   idempotencyKey: text,
-  /** `seq` increases along the transcript. `sender`: who wrote it, if not the operator. */
+  /** `seq` increases along the transcript. `sender`: who wrote it, if not the operator. `failure`: the kind of an error. */
   __openclaw: z
-    .looseObject({ id: z.string(), seq: z.number(), runId: z.string().optional(), sender: z.string().optional() })
+    .looseObject({
+      id: z.string(),
+      seq: z.number(),
+      runId: z.string().optional(),
+      sender: z.string().optional(),
+      failure: z.string().optional(),
+    })
     .optional(),
 });
 export type ShownMessage = Answer<z.output<typeof shownMessage>>;

@@ -23,7 +23,7 @@ const config = () => readFile(home.configPath, "utf8");
 
 async function add(tab: Tab, token: string): Promise<void> {
   const form = tab.page.getByRole("form", { name: "Add a channel" });
-  await tab.page.getByRole("button", { name: "Add a channel" }).click();
+  await tab.page.getByRole("dialog", { name: "Channels" }).getByRole("button", { name: "Add a channel" }).click();
   await form.getByLabel("Platform").selectOption("Telegram");
   await form.getByLabel("Bot token").fill(token);
   await tab.page.keyboard.press("Enter");

@@ -176,13 +176,11 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
     await tab.say("will fail");
     await tab.page.locator(".outcome.error").getByText("401 Incorrect API key provided").waitFor();
-    await expect
-      .poll(() => tab.turns(), SOON)
-      .toEqual(["you: will fail", expect.stringContaining("key was not accepted")]);
+    await expect.poll(() => tab.turns(), SOON).toEqual(["you: will fail", expect.stringContaining("refuses the key")]);
     await tab.idle();
     await expectSameAfterReload(tab);
     await expect
-      .poll(() => tab.page.locator(".outcome.error").allInnerTexts())
+      .poll(() => tab.page.locator(".outcome.error > span").allInnerTexts())
       .toEqual(["401 Incorrect API key provided"]);
   });
 

@@ -222,7 +222,7 @@ describe.concurrent("a web client", () => {
     expect(String(error["errorMessage"])).not.toBe("");
     await expect
       .poll(async () => (await historyOf(client, mainOf(world))).map((message) => textOf(message.content)).join("\n"))
-      .toContain("key was not accepted");
+      .toContain("refuses the key");
     client.close();
   });
 

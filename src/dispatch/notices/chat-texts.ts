@@ -37,12 +37,23 @@ const FAILURE_TEXT: Readonly<Record<FailureKind, string>> = {
   unknown: "Something went wrong while answering. Please try again.",
 };
 
+/** The same for an operator who reads the conversation in a client of the gateway, and can change key and model. */
+const OPERATOR_TEXT: Readonly<Partial<Record<FailureKind, string>>> = {
+  auth: "The model's provider refuses the key of this gateway. It needs another one.",
+  billing: "The account of the model's key is out of credit. Add credit at the provider, or use another key.",
+  rate_limit:
+    "The model's provider takes no more requests with this key right now. Please try again in a minute, or use another key.",
+  model_missing: "The model's provider has no model of this name. Please choose another one.",
+};
+
 /** The reader of a notice. */
 export interface NoticeReader {
   /** The form in which people write commands in the reader's chat. */
   readonly form?: CommandForm | undefined;
   /** Whether the reader is a guest, who does not see the provider's own words. */
   readonly isGuest?: boolean;
+  /** Whether the reader is the operator in a client of the gateway. */
+  readonly isOperator?: boolean;
 }
 
 /** The notice for a run without an answer. Undefined when none is due. `joined`: how many messages joined the run. */
@@ -61,14 +72,14 @@ function ownNotice(result: RunResult, reader: NoticeReader): string | undefined 
 }
 
 /** The text for a failure's kind, with the provider's text where that says more. */
-function failureText(failure: Failure, { form, isGuest = false }: NoticeReader): string {
+function failureText(failure: Failure, { form, isGuest = false, isOperator = false }: NoticeReader): string {
   const { kind, message, notice } = failure;
   if (notice !== undefined) return kind === "blocked" ? notice : inCommandForm(notice, form);
   if (kind === "context_overflow") return inCommandForm(tooLong(failure), form);
   if (kind === "request_size") return inCommandForm(tooManyBytes(failure), form);
   if (kind === "image_size") return imageText(message);
   const said = SAYS_LITTLE.has(kind) ? providerText(message) : undefined;
-  const text = inCommandForm(FAILURE_TEXT[kind], form);
+  const text = inCommandForm((isOperator ? OPERATOR_TEXT[kind] : undefined) ?? FAILURE_TEXT[kind], form);
   if (said === undefined) return text;
   return isGuest ? `${text} The operator can see why with \`openclaw runs show\`.` : `${text} It said: ${said}`;
 }

@@ -186,9 +186,10 @@ async function appendNotices(session: Session, end: RunEnd, ports: NoticePorts):
   const { result, changes } = end;
   await appendFiles(session, end.texts, ports);
   for (const text of changes) await session.append({ type: "custom", customType: NOTICE_TYPE, data: { text } });
-  const text = noticeFor(result);
+  const text = noticeFor(result, { isOperator: true });
   if (text === undefined) return;
-  const data = { text, ...(result.kind === "failed" && { error: result.failure.message }) };
+  const failed = result.kind === "failed" && { error: result.failure.message, failure: result.failure.kind };
+  const data = { text, ...failed };
   await session.append({ type: "custom", customType: NOTICE_TYPE, data });
 }
 

@@ -267,6 +267,8 @@ interface UnnumberedMessage {
   readonly message: ShownMessage;
   readonly runId?: string | undefined;
   readonly sender?: string | undefined;
+  /** The kind of the failure that the message reports. */
+  readonly failure?: string | undefined;
 }
 
 /** Data that is shown with the entries and is not in them. */
@@ -286,13 +288,13 @@ function showEntries(
   /** The run of the turn, which answers name too: clients replace what they have seen of it by the stored messages. */
   let turnRun: string | undefined;
   return entries.flatMap((entry) =>
-    showEntry(entry, known).map(({ message, runId: own, sender }, index) => {
+    showEntry(entry, known).map(({ message, runId: own, sender, failure }, index) => {
       if (message.role === "user") turnRun = own;
       const runId = own ?? turnRun;
       // Only the end of the file may have been read, so the time serves as the number.
       seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
       const id = index === 0 ? entry.id : `${entry.id}:${index}`;
-      return { ...clip(message, maxChars), __openclaw: { id, seq, ...defined({ runId, sender }) } };
+      return { ...clip(message, maxChars), __openclaw: { id, seq, ...defined({ runId, sender, failure }) } };
     }),
   );
 }
@@ -343,9 +345,9 @@ function showNotice(
   timestamp: string,
   images: ReadonlyMap<string, string>,
 ): readonly UnnumberedMessage[] {
-  const { said, runId, error } = notice;
-  const failure = error === undefined ? {} : { stopReason: "error", errorMessage: error };
-  const answer = { message: { ...injected(contentOf(notice, images), timestamp), ...failure }, runId };
+  const { said, runId, error, failure } = notice;
+  const failed = error === undefined ? {} : { stopReason: "error", errorMessage: error };
+  const answer = { message: { ...injected(contentOf(notice, images), timestamp), ...failed }, runId, failure };
   if (said === undefined) return [answer];
   const content = [{ type: "text", text: said }];
   return [{ message: { role: "user", content, timestamp: Date.parse(timestamp) || 0 }, runId }, answer];

@@ -17,6 +17,8 @@ const noticeShape = z.object({
   runId: z.string().optional(),
   /** The error as the failed part reported it. */
   error: z.string().optional(),
+  /** The kind of the failure. */
+  failure: z.string().optional(),
   media: z.array(fileShape).optional(),
 });
 export type ShownNotice = z.output<typeof noticeShape>;

@@ -11,6 +11,7 @@ import { TokenForm } from "./gate.tsx";
 import { Banners, PageHeader } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
 import { ConversationLog } from "./log.tsx";
+import { Panels } from "./setup/panels.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 
 /** The whole page. */
@@ -51,6 +52,9 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
           <Composer state={state} chat={chat} running={running} />
         </div>
       </main>
+      <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
+        <Panels state={state} chat={chat} />
+      </ErrorBoundary>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { sessionTitle } from "../model/format.ts";
 import { type Approval, type Decision, type Pairing, principalText } from "../model/protocol.ts";
-import { isOpen } from "../model/state.ts";
+import { isOpen, rowOf } from "../model/state.ts";
 import type { PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon } from "./common/icons.tsx";
@@ -11,16 +11,21 @@ import { Icon } from "./common/icons.tsx";
 /** The approvals and pairings that wait for an answer, above the composer. */
 export function Questions(props: { state: PageState; chat: Chat }): VNode | null {
   const { state, chat } = props;
-  if (state.approvals.length + state.pairings.length === 0) return null;
+  if (state.approvals.length + state.people.pairings.length === 0) return null;
   return (
     <section class="questions column" aria-label="Waiting for you">
       {state.approvals.map((approval) => {
         const { sessionKey = "" } = approval.request;
-        const from = isOpen(state, sessionKey) ? undefined : sessionTitle(sessionKey);
+        const from = isOpen(state, sessionKey) ? undefined : sessionTitle(sessionKey, rowOf(state, sessionKey)?.label);
         return <ApprovalCard key={approval.id} approval={approval} from={from} chat={chat} />;
       })}
-      {state.pairings.map((pairing) => (
-        <PairingCard key={`${pairing.channel}:${pairing.code}`} pairing={pairing} chat={chat} />
+      {state.people.pairings.map((pairing) => (
+        <PairingCard
+          key={`${pairing.channel}:${pairing.code}`}
+          pairing={pairing}
+          chat={chat}
+          lacksOwner={state.people.owners?.length === 0 && state.hello?.methods.includes("owners.add") === true}
+        />
       ))}
     </section>
   );
@@ -92,8 +97,8 @@ function Expiry(props: { at: number | undefined }): VNode | null {
   return <span aria-hidden="true">{seconds === 0 ? "expired" : `${clock} left`}</span>;
 }
 
-function PairingCard(props: { pairing: Pairing; chat: Chat }): VNode {
-  const { pairing, chat } = props;
+function PairingCard(props: { pairing: Pairing; chat: Chat; lacksOwner: boolean }): VNode {
+  const { pairing, chat, lacksOwner } = props;
   return (
     <div class="question" role="group" aria-labelledby={`pair-${pairing.code}`}>
       <h3 id={`pair-${pairing.code}`}>
@@ -113,6 +118,14 @@ function PairingCard(props: { pairing: Pairing; chat: Chat }): VNode {
       <div class="answers">
         <button type="button" class="primary" onClick={() => chat.admit(pairing)}>
           Let them in
+        </button>
+        {lacksOwner && (
+          <button type="button" class="quiet" onClick={() => chat.admit(pairing, true)}>
+            That is me: let in as owner
+          </button>
+        )}
+        <button type="button" class="quiet danger" onClick={() => chat.refuse(pairing)}>
+          Refuse
         </button>
       </div>
     </div>

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
+import { sentence } from "../model/format.ts";
 import { Logo } from "./common/icons.tsx";
 
 /** Asks for the token when none is known or the known one was refused. */
@@ -23,7 +24,7 @@ export function TokenForm(props: { message: string; offered: boolean; chat: Chat
         </p>
         {props.message !== "" && (
           <p class="outcome error" role="alert">
-            {props.message}
+            {sentence(props.message)}
           </p>
         )}
         {props.offered && <LinkTokenQuestion chat={props.chat} />}

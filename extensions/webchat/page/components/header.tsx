@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { shortCount, sessionTitle } from "../model/format.ts";
+import { sentence, shortCount, sessionTitle } from "../model/format.ts";
 import { agentTitle, openRow, type PageState, type Link } from "../model/state.ts";
 import { LinkTokenQuestion } from "./gate.tsx";
 import { Icon } from "./common/icons.tsx";
@@ -79,21 +79,26 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
         <div class="banner warning" role="status" key={problem.message}>
           <Icon name="warning" />
           <p>
-            {problem.message} {problem.fix !== undefined && <code>{problem.fix}</code>}
+            {problemText(problem.message, chat)} {problem.fix !== undefined && <code>{problem.fix}</code>}
           </p>
+          {OF_A_KEY.test(problem.message) && chat.mayChangeModel && (
+            <button type="button" class="quiet" aria-haspopup="dialog" onClick={() => chat.show("model")}>
+              Change the key
+            </button>
+          )}
         </div>
       ))}
-      {state.turnedAway > 0 && (
+      {state.people.turnedAway > 0 && (
         <div class="banner warning" role="status">
           <Icon name="warning" />
           <p>
-            {turnedAwayText(state.turnedAway)} <code>openclaw pairing list</code>
+            {turnedAwayText(state.people.turnedAway)} <code>openclaw pairing list</code>
           </p>
         </div>
       )}
       {state.notice !== undefined && (
         <div class="banner warning" role="alert">
-          <p>{state.notice}</p>
+          <p>{sentence(state.notice)}</p>
           <button type="button" class="plain-icon" aria-label="Dismiss" onClick={() => chat.showNotice()}>
             <Icon name="close" />
           </button>
@@ -102,6 +107,12 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
     </div>
   );
 }
+
+/** A problem of a model's key, with the command that tests the key. */
+const OF_A_KEY = /; see openclaw models status --probe\.?$/;
+
+const problemText = (message: string, chat: Chat): string =>
+  sentence(chat.mayChangeModel ? message.replace(OF_A_KEY, "") : message);
 
 const turnedAwayText = (count: number): string =>
   `${count === 1 ? "One person wrote and has" : `${count} people wrote and have`} no pairing code, because too many others are waiting.`;
@@ -137,7 +148,7 @@ function LinkBanner(props: { link: Link; chat: Chat }): VNode | null {
   const message = link.state === "refused" ? link.message : (reason ?? "This device is offline.");
   return (
     <div class="banner">
-      <p>{message} Messages that you send wait here until the connection is back.</p>
+      <p>{sentence(message)} Messages that you send wait here until the connection is back.</p>
       <button type="button" class="quiet" onClick={() => chat.retryNow()}>
         Try now
       </button>

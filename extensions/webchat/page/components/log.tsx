@@ -5,6 +5,7 @@ import { isOpen, type PageState } from "../model/state.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
 import { ErrorBoundary } from "./boundary.tsx";
 import { Icon, Logo } from "./common/icons.tsx";
+import { FirstSteps } from "./setup/first-steps.tsx";
 import { TurnView } from "./turn.tsx";
 
 /** The conversation. It scrolls to new text unless the reader has scrolled up. */
@@ -18,7 +19,7 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
       state.waiting,
     );
   }, [turns, state.exchanges, state.waiting]);
-  const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey);
+  const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey, shown.length > 0);
   return (
     <div class="log-frame">
       <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation">
@@ -71,26 +72,29 @@ function withKeys(shown: readonly DisplayedTurn[]): readonly (readonly [string, 
   });
 }
 
-function useAutoScroll(sessionKey: string) {
+/** An empty conversation is read from its top. */
+function useAutoScroll(sessionKey: string, hasTurns: boolean) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
+  const wanted = useRef(hasTurns);
+  wanted.current = hasTurns;
   const [isScrolledUp, setIsScrolledUp] = useState(false);
   const toEnd = (): void => {
     following.current = true;
     setIsScrolledUp(false);
-    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+    scroller.current?.scrollTo({ top: wanted.current ? scroller.current.scrollHeight : 0 });
   };
-  useLayoutEffect(toEnd, [sessionKey]);
+  useLayoutEffect(toEnd, [sessionKey, hasTurns]);
   useEffect(() => {
     const frame = scroller.current;
     if (frame === null || content.current === null) return undefined;
     const scrolled = (): void => {
       following.current = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 60;
-      setIsScrolledUp(!following.current);
+      setIsScrolledUp(wanted.current && !following.current);
     };
     const watcher = new ResizeObserver(() => {
-      if (following.current) frame.scrollTo({ top: frame.scrollHeight });
+      if (following.current && wanted.current) frame.scrollTo({ top: frame.scrollHeight });
     });
     watcher.observe(content.current);
     watcher.observe(frame);
@@ -134,19 +138,22 @@ const IDEAS = ["list the files", "read README.md", "run date"];
 
 /** The content of an empty conversation. */
 function Welcome(props: { state: PageState; chat: Chat }): VNode {
-  const { demo } = props.state.status.model;
+  const { state, chat } = props;
+  const { demo } = state.status.model;
+  const hasSteps = state.hello?.methods.includes("openclaw.setup.activate") === true;
   return (
     <section class="welcome" aria-label="Welcome">
       <Logo />
       <h2>What can I do for you?</h2>
       <p>
-        {demo
-          ? "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases. Set an API key to use a real model."
+        {demo && !hasSteps
+          ? DEMO
           : "Ask anything. The agent works in its own workspace, and asks you before it runs a command."}
       </p>
+      <FirstSteps state={state} chat={chat} />
       <div class="ideas">
         {IDEAS.map((idea) => (
-          <button key={idea} type="button" class="quiet" onClick={() => props.chat.send(idea, [])}>
+          <button key={idea} type="button" class="quiet" onClick={() => chat.send(idea, [])}>
             {idea}
           </button>
         ))}
@@ -154,3 +161,6 @@ function Welcome(props: { state: PageState; chat: Chat }): VNode {
     </section>
   );
 }
+
+const DEMO =
+  "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases. The operator can connect a real model.";

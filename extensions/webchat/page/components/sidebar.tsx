@@ -4,9 +4,9 @@ import type { Chat } from "../model/chat.ts";
 import { ago, channelName, plainKey, sessionTitle } from "../model/format.ts";
 import type { SessionRow } from "../model/protocol.ts";
 import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
-import { ChannelsDialog } from "./channels/channels.tsx";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
+import { PanelButtons } from "./setup/panels.tsx";
 
 interface SidebarProps {
   readonly state: PageState;
@@ -35,12 +35,11 @@ export function Drawer(props: SidebarProps & { open: boolean }): VNode {
   );
 }
 
-/** The logo, the button for a new chat, the sessions, and the button for the channels. */
+/** The logo, the button for a new chat, the sessions, and the buttons for model, channels and people. */
 export function Sidebar(props: SidebarProps): VNode {
   const { state, chat, done } = props;
   const now = useNow(60_000);
   const rows = listedSessions(state);
-  const [channels, setChannels] = useState(false);
   return (
     <nav class="sidebar" aria-label="Sessions">
       <div class="brand">
@@ -52,14 +51,15 @@ export function Sidebar(props: SidebarProps): VNode {
         {rows.map((row) => (
           <SessionItem key={row.key} row={row} state={state} chat={chat} done={done} now={now} />
         ))}
+        {state.catalog.hasOlderSessions && (
+          <li class="session more">
+            <button type="button" class="link" onClick={() => chat.loadOlderSessions()}>
+              Show older chats
+            </button>
+          </li>
+        )}
       </ul>
-      {state.hello?.methods.includes("channels.capabilities") === true && (
-        <button type="button" class="new-chat" aria-haspopup="dialog" onClick={() => setChannels(true)}>
-          <Icon name="plug" />
-          Channels
-        </button>
-      )}
-      {channels && <ChannelsDialog chat={chat} hello={state.hello} close={() => setChannels(false)} />}
+      <PanelButtons state={state} chat={chat} done={done} />
       <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
     </nav>
   );
@@ -149,7 +149,7 @@ function DeleteQuestion(props: AskProps): VNode {
   useEffect(() => keep.current?.focus(), []);
   return (
     <li class="session asking" role="group" aria-label={`Delete ${sessionTitle(row.key, row.label)}?`}>
-      <span>Delete this chat?</span>
+      <span>Delete “{sessionTitle(row.key, row.label)}”?</span>
       <button type="button" class="quiet danger" onClick={() => (chat.remove(row.key), close())}>
         Delete
       </button>

@@ -30,7 +30,7 @@ export function TurnView(props: { turn: DisplayedTurn; chat: Chat }): VNode {
           {turn.live === true && turn.parts.at(-1)?.kind !== "text" && <Working phase={turn.phase} />}
         </div>
         <Delivery turn={turn} chat={chat} />
-        <Outcome turn={turn} />
+        <Outcome turn={turn} chat={chat} />
       </li>
     ),
     [turn, chat],
@@ -104,9 +104,29 @@ function Delivery(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
   );
 }
 
-function Outcome(props: { turn: DisplayedTurn }): VNode | null {
-  const { turn } = props;
-  if (turn.error !== undefined) return <p class="outcome error">{turn.error}</p>;
+/** What a person at the page changes after failures of these kinds. */
+const MENDS: Readonly<Record<string, string>> = {
+  auth: "Change the key",
+  billing: "Change the key",
+  rate_limit: "Change the key",
+  model_missing: "Change the model",
+};
+
+function Outcome(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
+  const { turn, chat } = props;
+  if (turn.error !== undefined) {
+    const mend = chat.mayChangeModel ? MENDS[turn.failure ?? ""] : undefined;
+    return (
+      <p class="outcome error">
+        <span>{turn.error}</span>{" "}
+        {mend !== undefined && (
+          <button type="button" class="quiet" aria-haspopup="dialog" onClick={() => chat.show("model")}>
+            {mend}
+          </button>
+        )}
+      </p>
+    );
+  }
   if (turn.live === true || turn.role !== "assistant") return null;
   const { usage } = turn;
   const tokens =

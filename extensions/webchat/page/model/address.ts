@@ -1,3 +1,5 @@
+import { isRecord, stringOr } from "./json.ts";
+
 const TOKEN = "openclaw.token";
 /** Set while the page tries a token from an address; it remains set when the gateway refuses that token. */
 const TRIED = "openclaw.tried";
@@ -36,6 +38,14 @@ export function setTried(isTried: boolean): void {
   else localStorage.removeItem(TRIED);
 }
 
+const NO_STEPS = "openclaw.first-steps";
+
+/** Whether the person has hidden the first steps in this browser. */
+export const isHidden = (): boolean => localStorage.getItem(NO_STEPS) === "hidden";
+
+/** Records that the person has hidden the first steps. */
+export const hideSteps = (): void => localStorage.setItem(NO_STEPS, "hidden");
+
 /** The session that the address names; the main session when it names none. */
 export function sessionFromAddress(): string {
   return new URLSearchParams(location.search).get("session") ?? "main";
@@ -45,4 +55,32 @@ export function sessionFromAddress(): string {
 export function setSessionInAddress(sessionKey: string): void {
   const search = sessionKey === "main" ? "" : `?session=${encodeURIComponent(sessionKey)}`;
   history.replaceState(null, "", location.pathname + search);
+}
+
+const DRAFTS = "openclaw.drafts";
+/** Conversations whose unsent text is kept. */
+const MOST = 50;
+
+/** The text that was typed in a conversation of this tab and not sent. */
+export const draftOf = (sessionKey: string): string => stringOr(readDrafts()[sessionKey]);
+
+/** Keeps the text for a reload of this tab; an empty one is forgotten. */
+export function keepDraft(sessionKey: string, text: string): void {
+  const { [sessionKey]: _before, ...others } = readDrafts();
+  const kept = Object.entries(others).slice(1 - MOST);
+  const all = text === "" ? kept : [...kept, [sessionKey, text] as const];
+  try {
+    sessionStorage.setItem(DRAFTS, JSON.stringify(Object.fromEntries(all)));
+  } catch {
+    // The text is longer than a browser keeps; it is still in the field.
+  }
+}
+
+function readDrafts(): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(sessionStorage.getItem(DRAFTS) ?? "{}");
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
 }

@@ -6,7 +6,7 @@ import { isOwnChat, size, titleOf } from "./format.ts";
 import { fields, stringOr } from "./json.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
-import { isOpen, openRow } from "./state.ts";
+import { isOpen, openRow, type Panel } from "./state.ts";
 import type { Store } from "./store.ts";
 
 /** The actions of a person on the page. Each returns at once; the state shows its result. */
@@ -121,6 +121,11 @@ export class Chat {
     this.open(`${isOther ? `agent:${agent}:` : ""}webchat:default:${crypto.randomUUID()}`);
   }
 
+  /** Reads older sessions. */
+  loadOlderSessions(): void {
+    this.#attempt(this.#reading.moreSessions());
+  }
+
   /** Reads earlier messages. */
   loadEarlier(): void {
     this.#attempt(this.#reading.earlier());
@@ -153,11 +158,35 @@ export class Chat {
     this.#attempt(this.#decide(id, decision));
   }
 
-  /** Approves the pairing of a stranger. */
-  admit(pairing: Pairing): void {
-    const { channel, code } = pairing;
-    const approval = this.#connection.request("pairing.approve", { channel, code });
-    this.#attempt(approval.then(() => this.#reading.pairings()));
+  /** Approves the pairing of a stranger, who gets a message about it; as an owner, where the person says so. */
+  admit(pairing: Pairing, asOwner = false): void {
+    this.#attempt(this.#admit(pairing, asOwner));
+  }
+
+  /** Sends a stranger away, whose code then counts no more. */
+  refuse({ channel, account, code }: Pairing): void {
+    const refusal = this.#connection.request("pairing.reject", { channel, accountId: account, code });
+    this.#attempt(refusal.then(() => this.#reading.people()));
+  }
+
+  /** Whether this client may change the model of the gateway and its key. */
+  get mayChangeModel(): boolean {
+    return this.#store.state().hello?.methods.includes("openclaw.setup.activate") === true;
+  }
+
+  /** Opens a dialog, or closes the open one. */
+  show(panel?: Panel): void {
+    this.#store.dispatch({ type: "panel", panel });
+  }
+
+  /** Reads what shows the model of new conversations, after it was changed. */
+  modelChanged(): void {
+    this.#attempt(Promise.all([this.#reading.status(), this.#reading.models(), this.#reading.sessions()]));
+  }
+
+  /** Reads who waits and who owns, after somebody has decided about it. */
+  peopleChanged(): void {
+    this.#attempt(this.#reading.people());
   }
 
   /** Makes a request to the gateway outside of the chat. Rejects with an `Error` whose message is for the person. */
@@ -244,6 +273,12 @@ export class Chat {
     await this.#reading.sessions();
   }
 
+  async #admit({ channel, account, code, senderId }: Pairing, asOwner: boolean): Promise<void> {
+    await this.#connection.request("pairing.approve", { channel, accountId: account, code, notify: true });
+    if (asOwner) await this.#connection.request("owners.add", { channel, senderId });
+    await this.#reading.people();
+  }
+
   async #decide(id: string, decision: Decision): Promise<void> {
     await this.#connection.request("exec.approval.resolve", { id, decision });
     this.#store.dispatch({ type: "resolved", id });
@@ -277,11 +312,11 @@ function frameBytes(message: Sent): number {
 
 /** Reads of outdated data, for events that change nothing else. */
 const OUTDATED: ReadonlyMap<string, (reading: Reading) => Promise<void>> = new Map([
-  ["pairing.requested", (reading) => reading.pairings()],
-  ["pairing.resolved", (reading) => reading.pairings()],
+  ["pairing.requested", (reading) => reading.people()],
+  ["pairing.resolved", (reading) => reading.people()],
   ["sessions.changed", (reading) => reading.sessions()],
   ["health", (reading) => reading.status()],
-  ["config.changed", (reading) => reading.config()],
+  ["config.changed", (reading) => reading.configChanged()],
 ]);
 
 /** Applies one event of the gateway to the state, and reads outdated data again. */

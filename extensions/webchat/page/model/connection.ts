@@ -165,7 +165,8 @@ export class PageConnection {
 
   #handshakeFailed(error: unknown): void {
     if (!(error instanceof RefusedError)) return;
-    const { code, detail, message, retryAfterMs } = error.refusal;
+    const { code, detail, retryAfterMs } = error.refusal;
+    const message = SIGN_IN_REFUSALS[detail] ?? error.refusal.message.replace(/^unauthorized: /, "");
     if (code === "UNAVAILABLE" && retryAfterMs === undefined) return this.#connectionLost("");
     this.#disconnect();
     if (retryAfterMs !== undefined) this.#retryAfter(retryAfterMs, message);
@@ -177,7 +178,7 @@ export class PageConnection {
   #connectionLost(reason: string): void {
     const refused = !this.#ready && /unauthori[sz]ed|token/i.test(reason);
     this.#disconnect();
-    if (refused) return this.#events.link({ state: "unauthorized", message: reason });
+    if (refused) return this.#events.link({ state: "unauthorized", message: reason.replace(/^unauthorized: /, "") });
     this.#offline = !navigator.onLine && !isLoopback();
     if (this.#offline) return this.#events.link({ state: "offline" });
     // Half of each wait is random, so that many pages do not reconnect at the same moment.
@@ -227,6 +228,13 @@ export class PageConnection {
     for (const id of this.#pending.keys()) this.#takePending(id)?.reject(new NoAnswerError("The connection was lost."));
   }
 }
+
+/** Refusals that a person at the page can do something about, by `details.code`. */
+const SIGN_IN_REFUSALS: Readonly<Record<string, string>> = {
+  AUTH_TOKEN_MISSING: "",
+  AUTH_TOKEN_MISMATCH: "The gateway does not accept this token: it is incomplete, or the gateway has a new one.",
+  AUTH_RATE_LIMITED: "Too many wrong tokens came from this address, so the gateway accepts none for a while.",
+};
 
 function isLoopback(): boolean {
   return /^(localhost|127\.|\[::1\])/.test(location.hostname);

@@ -30,6 +30,8 @@ export interface ExchangeReply {
   /** The current activity of the run, as a text for people. */
   readonly phase?: string | undefined;
   readonly error?: string | undefined;
+  /** The gateway's word for the kind of the error. */
+  readonly failure?: string | undefined;
   readonly usage?: Usage | undefined;
 }
 
@@ -81,6 +83,7 @@ export function afterChat(reply: ExchangeReply, payload: unknown): ExchangeReply
         seq,
         state: "error",
         error: stringOr(event["errorMessage"], "The run failed."),
+        failure: nonEmpty(fields(event["errorDetail"])["failoverReason"]),
       };
     default:
       return reply;

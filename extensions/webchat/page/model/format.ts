@@ -32,6 +32,13 @@ export function channelName(key: string): string {
   return CHANNELS[channel] ?? channel;
 }
 
+/** The chat app of a conversation with somebody else; undefined for the operator's own, and those of subagents. */
+export function chatApp(key: string): string | undefined {
+  const plain = withoutAgent(key);
+  const channel = plain.split(":")[0] ?? "";
+  return plain.includes("::") || channel === "webchat" || channel === "cli" ? undefined : CHANNELS[channel];
+}
+
 /** The title of a session without a label. */
 export function sessionTitle(key: string, label?: string): string {
   if (label !== undefined) return label;
@@ -54,6 +61,10 @@ export function titleOf(message: string): string {
   const line = message.replace(/\s+/g, " ").trim();
   return line.length <= 48 ? line : `${line.slice(0, 47).replace(/\s+\S*$/, "")}…`;
 }
+
+/** The words as a sentence: with a capital and a full stop. */
+export const sentence = (words: string): string =>
+  `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/([^.!?…])$/, "$1.")}`;
 
 /** A number in short form: 950, 12.3k, 1.2M. */
 export function shortCount(value: number): string {

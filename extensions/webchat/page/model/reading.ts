@@ -10,6 +10,8 @@ import { readTurns } from "./transcript.ts";
 /** Messages that are read at once, and the most that are read of one transcript. */
 const PAGE = 200;
 const MAX_MESSAGES = 1000;
+/** Sessions that are read at first, and with each wish for more. */
+const SESSIONS = 100;
 
 /** Reads the data of the page from the gateway. Reads of the transcript never overlap. */
 export class Reading {
@@ -19,6 +21,7 @@ export class Reading {
   #pending: Promise<void> | undefined;
   #isStale = false;
   #waitingReads = 0;
+  #mostSessions = SESSIONS;
 
   constructor(store: Store, connection: PageConnection) {
     this.#store = store;
@@ -32,7 +35,7 @@ export class Reading {
     await this.settled();
     await this.waiting();
     await Promise.all([this.models(), this.config(), this.#ifOffered("exec.approval.list", () => this.approvals())]);
-    await this.#ifOffered("pairing.list", () => this.pairings());
+    await this.people();
   }
 
   /** Reads the active runs, then the transcript. In this order the transcript has every run that is no longer active. */
@@ -84,10 +87,17 @@ export class Reading {
 
   /** Reads the session list. With a time (milliseconds since 1970), runs from before it that are in no row have ended. */
   async sessions(settleBefore?: number): Promise<void> {
-    const answer = await this.#connection.request("sessions.list", { limit: 100 });
+    const answer = await this.#connection.request("sessions.list", { limit: this.#mostSessions });
     const { model, modelProvider } = answer.defaults ?? {};
     const defaultModel = { id: model ?? "", provider: modelProvider ?? "" };
-    this.#store.dispatch({ type: "sessions", rows: readSessions(answer), defaultModel, settleBefore });
+    const hasMore = answer.hasMore === true;
+    this.#store.dispatch({ type: "sessions", rows: readSessions(answer), hasMore, defaultModel, settleBefore });
+  }
+
+  /** Reads older sessions too. */
+  moreSessions(): Promise<void> {
+    this.#mostSessions += SESSIONS;
+    return this.sessions();
   }
 
   /** Reads what waits in the open session, if the gateway shows it. Of two reads, the later one counts. */
@@ -106,11 +116,19 @@ export class Reading {
     this.#store.dispatch({ type: "models", models });
   }
 
-  /** Reads what depends on the config: problems, the model that answers, and commands. */
+  /** Reads what depends on the config: problems, the model that answers, owners and commands. */
   async config(): Promise<void> {
     await this.status();
+    await this.#ifOffered("owners.list", () => this.#owners());
     await this.#ifOffered("agents.list", () => this.#agents());
     await this.#ifOffered("commands.list", () => this.#commands());
+  }
+
+  /** Reads what a change of the config may have changed. */
+  async configChanged(): Promise<void> {
+    await this.config();
+    await this.models();
+    await this.sessions();
   }
 
   async #agents(): Promise<void> {
@@ -137,13 +155,23 @@ export class Reading {
     this.#store.dispatch({ type: "approvals", approvals: [...commands, ...questions] });
   }
 
-  /** Reads the strangers who wait for pairing. */
-  async pairings(): Promise<void> {
+  /** Reads the strangers who wait for pairing, and the owners. */
+  async people(): Promise<void> {
+    await this.#ifOffered("pairing.list", () => this.#pairings());
+    await this.#ifOffered("owners.list", () => this.#owners());
+  }
+
+  async #pairings(): Promise<void> {
     const answer = await this.#connection.request("pairing.list", {});
     this.#store.dispatch({
       type: "pairings",
       pairings: readPairings(answer),
       turnedAway: answer.turnedAway?.length ?? 0,
     });
+  }
+
+  async #owners(): Promise<void> {
+    const { owners } = await this.#connection.request("owners.list", {});
+    this.#store.dispatch({ type: "owners", owners: owners.map(({ entry }) => entry) });
   }
 }

@@ -26,7 +26,7 @@ export interface PageTranscript {
   readonly loaded: boolean;
 }
 
-/** Agents, models and commands of the gateway. */
+/** What the gateway has: agents, models, commands, and more sessions than were read. */
 interface Catalog {
   /** The default one first. */
   readonly agents: readonly AgentRow[];
@@ -34,7 +34,22 @@ interface Catalog {
   /** Model of a new session. */
   readonly defaultModel: { readonly id: string; readonly provider: string };
   readonly commands: readonly CommandRow[];
+  /** There are sessions that are older than those that were read. */
+  readonly hasOlderSessions: boolean;
 }
+
+/** The people of the channels, as far as somebody has to decide about them. */
+interface People {
+  /** Who waits for pairing. */
+  readonly pairings: readonly Pairing[];
+  /** The number of senders who wrote and got no pairing code. */
+  readonly turnedAway: number;
+  /** The owners of the channels as in the config; unset when the gateway does not show them. */
+  readonly owners?: readonly string[] | undefined;
+}
+
+/** A dialog about the whole gateway. */
+export type Panel = "model" | "channels" | "people";
 
 /** Everything that the page shows, except unsent input. */
 export interface PageState {
@@ -48,9 +63,8 @@ export interface PageState {
   readonly sessions: readonly SessionRow[];
   readonly catalog: Catalog;
   readonly approvals: readonly Approval[];
-  readonly pairings: readonly Pairing[];
-  /** The number of senders who wrote and got no pairing code. */
-  readonly turnedAway: number;
+  readonly people: People;
+  readonly panel?: Panel | undefined;
   readonly status: GatewayStatus;
   readonly notice?: string | undefined;
   /** A token from a link that the person has not accepted yet. */
@@ -73,6 +87,7 @@ export type Action =
   | {
       readonly type: "sessions";
       readonly rows: readonly SessionRow[];
+      readonly hasMore?: boolean;
       readonly defaultModel: Catalog["defaultModel"];
       /** Runs that began before this time and are in no row have ended; milliseconds since 1970. */
       readonly settleBefore?: number | undefined;
@@ -84,6 +99,8 @@ export type Action =
   | { readonly type: "approval"; readonly approval: Approval }
   | { readonly type: "resolved"; readonly id: string }
   | { readonly type: "pairings"; readonly pairings: readonly Pairing[]; readonly turnedAway: number }
+  | { readonly type: "owners"; readonly owners: readonly string[] }
+  | { readonly type: "panel"; readonly panel: Panel | undefined }
   | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
   | {
       readonly type: "sent";
@@ -108,10 +125,9 @@ export function initialState(sessionKey: string): PageState {
     exchanges: [],
     waiting: [],
     sessions: [],
-    catalog: { agents: [], models: [], defaultModel: { id: "", provider: "" }, commands: [] },
+    catalog: { agents: [], models: [], defaultModel: { id: "", provider: "" }, commands: [], hasOlderSessions: false },
     approvals: [],
-    pairings: [],
-    turnedAway: 0,
+    people: { pairings: [], turnedAway: 0 },
     status: { problems: [], model: { id: "", provider: "", demo: false } },
   };
 }
@@ -134,7 +150,12 @@ export function agentTitle(state: PageState, key: string): string | undefined {
 
 /** The row of the open session, once the gateway has one. */
 export function openRow(state: PageState): SessionRow | undefined {
-  return state.sessions.find((row) => isOpen(state, row.key));
+  return rowOf(state, state.sessionKey);
+}
+
+/** The row of a session, once the gateway has one. */
+export function rowOf(state: PageState, key: string): SessionRow | undefined {
+  return state.sessions.find((row) => sameSession(state, row.key, key));
 }
 
 /** Applies an action to the state. Pure; an action on something unknown changes nothing. */
@@ -157,7 +178,11 @@ export function reduce(state: PageState, action: Action): PageState {
     case "offered":
       return { ...state, offered: action.token };
     case "pairings":
-      return { ...state, pairings: action.pairings, turnedAway: action.turnedAway };
+      return { ...state, people: { ...state.people, pairings: action.pairings, turnedAway: action.turnedAway } };
+    case "owners":
+      return { ...state, people: { ...state.people, owners: action.owners } };
+    case "panel":
+      return { ...state, panel: action.panel };
     case "sessions":
       return afterSessions(state, action);
     case "history":
@@ -286,7 +311,7 @@ function afterDelete(state: PageState, sessionKey: string): PageState {
 }
 
 function afterSessions(state: PageState, action: Extract<Action, { type: "sessions" }>): PageState {
-  const { rows, defaultModel, settleBefore } = action;
+  const { rows, hasMore: hasOlderSessions = false, defaultModel, settleBefore } = action;
   const running = new Set(rows.flatMap((row) => row.activeRuns));
   const exchanges = state.exchanges.map((exchange): Exchange => {
     if (settleBefore === undefined || exchange.at >= settleBefore || running.has(exchange.runId)) return exchange;
@@ -296,5 +321,5 @@ function afterSessions(state: PageState, action: Extract<Action, { type: "sessio
     if (!hasBegun || isBusyWithUnknown || ended(exchange.reply)) return exchange;
     return { ...exchange, reply: { ...exchange.reply, state: "final", phase: undefined } };
   });
-  return { ...state, sessions: rows, catalog: { ...state.catalog, defaultModel }, exchanges };
+  return { ...state, sessions: rows, catalog: { ...state.catalog, defaultModel, hasOlderSessions }, exchanges };
 }

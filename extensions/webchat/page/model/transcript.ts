@@ -35,6 +35,8 @@ export interface TranscriptTurn {
   /** Author of the turn, if not the operator. */
   readonly sender?: string | undefined;
   readonly error?: string | undefined;
+  /** The gateway's word for the kind of the error. */
+  readonly failure?: string | undefined;
   readonly aborted?: boolean | undefined;
 }
 
@@ -78,6 +80,7 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
     model: message.model === INJECTED ? undefined : nonEmpty(message.model),
     sender: shortNameIn(meta.sender),
     error: failed && stopReason !== "aborted" ? stringOr(message.errorMessage, "The model call failed.") : undefined,
+    failure: nonEmpty(meta.failure),
     aborted: stopReason === "aborted" ? true : undefined,
   };
 }
@@ -169,6 +172,7 @@ function merged(before: TranscriptTurn, after: TranscriptTurn): TranscriptTurn {
     usage: sumOf(before.usage, after.usage),
     model: after.model ?? before.model,
     error: after.error,
+    failure: after.failure,
     aborted: after.aborted,
   };
 }

@@ -181,6 +181,7 @@ function replyTurn(exchange: Exchange, turns: readonly TranscriptTurn[], written
     phase: reply.phase,
     usage: reply.usage,
     error: reply.error,
+    failure: reply.failure,
     aborted: reply.state === "aborted" ? true : undefined,
   };
 }

@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { setFlagsFromString } from "node:v8";
 import { loadAgentSdk } from "../../../harness/attempts/attempt.ts";
 import { background } from "../../../utils/background.ts";
-import { defaultModel } from "../parts/model-text.ts";
+import { findDefaultModel } from "../parts/model-text.ts";
 import type { Parts } from "../parts/parts.ts";
 import { reportReadiness } from "../parts/health.ts";
 import type { CapRefusedCall } from "../../../providers/budget/meter.ts";
@@ -39,9 +39,8 @@ async function reportWaiting({ core, events }: Parts, signal: AbortSignal): Prom
 async function warmUp(parts: Parts): Promise<void> {
   try {
     await loadAgentSdk();
-    const found = await parts.core.models.of(parts.live.defaultAgent.id).find(await defaultModel(parts));
-    if ("missing" in found) parts.log.warn("model not usable", { why: found.missing });
-    else parts.model.info = found.info;
+    const why = await findDefaultModel(parts);
+    if (why !== undefined) parts.log.warn("model not usable", { why });
   } catch (error) {
     parts.log.warn("model not ready", { error });
   }

@@ -5,6 +5,7 @@ import { errorText } from "../../../utils/text/error-text.ts";
 import { compareConfigs, watchConfig, type ConfigEvent } from "../../config/edit/watch.ts";
 import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
+import { findDefaultModel } from "../parts/model-text.ts";
 import type { Parts } from "../parts/parts.ts";
 import { channelsThatDiffer } from "../../config/keys/narrowing.ts";
 
@@ -78,6 +79,7 @@ async function apply(parts: Parts, event: ConfigEvent): Promise<void> {
   const replaced = await putIntoForce(parts, event.loaded);
   await seedNew(live.agents, known, log);
   applyLevels(parts, event.changed);
+  await findDefaultModel(parts);
   for (const warning of event.loaded.warnings) log.warn(warning.text);
   log.info("config applied", { keys: event.changed.filter((key) => !waiting.includes(key)).join(" ") });
   const channels = [...new Set([...event.channels, ...stopped, ...replaced])];

@@ -8,6 +8,7 @@ import { writeConfigValues } from "../../config/edit/write.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import { notifyPaired } from "./notify-paired.ts";
+import { ownerMethods } from "./owner-methods.ts";
 import type { Parts } from "../parts/parts.ts";
 
 const name = z.string().min(1).max(256);
@@ -39,8 +40,9 @@ const listed = z.looseObject({
 const decided = z.looseObject({ requestId: z.string(), senderId: z.string() });
 const approved = decided.extend({ notification: z.string(), commandOwnerBootstrap: z.string() });
 
-/** The protocol's methods about strangers who wait at an account, by the id of their request. */
+/** The protocol's methods about strangers who wait at an account, by the id of their request, and those about owners. */
 export const pairingMethods = (parts: Parts): readonly Method[] => [
+  ...ownerMethods(parts),
   defineMethod({
     name: "channels.pairing.list",
     scope: "operator.pairing",

@@ -3,65 +3,65 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Setup } from "../../channels/channel-setup.ts";
 import { readChannels, type Ask, type ReportedAccount } from "../../channels/channels.ts";
 import type { Chat } from "../../model/chat.ts";
-import type { Hello } from "../../model/protocol.ts";
+import type { PageState } from "../../model/state.ts";
 import { AccountCard } from "./channel-account.tsx";
 import { ChannelSetupForm } from "./channel-setup.tsx";
 import { Icon } from "../common/icons.tsx";
+import { PanelDialog } from "../common/panel.tsx";
 
 const REFRESH_MS = 3000;
 /** When to refresh after a change: the gateway reloads its config shortly after it, and then connects. */
 const REFRESH_AFTER_CHANGE_MS: readonly number[] = [0, 400, 900, 1600];
 
 interface ChannelsProps {
+  readonly state: PageState;
   readonly chat: Chat;
-  readonly hello: Hello | undefined;
   readonly close: () => void;
 }
 
 /** The accounts of chat platforms, with their status and actions. */
 export function ChannelsDialog(props: ChannelsProps): VNode {
-  const { chat, hello, close } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
+  const {
+    state: {
+      hello,
+      people: { owners },
+    },
+    chat,
+    close,
+  } = props;
   const [status, setStatus] = useState("");
   const ask: Ask = useCallback((method, params) => chat.ask(method, params), [chat]);
   const hasSetups = hello?.methods.includes("channels.setups") === true;
   const { accounts, setups, problem, refresh } = useChannels(ask, hasSetups);
   const changed = useCallback((message = ""): void => (setStatus(message), refresh()), [refresh]);
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog
-      ref={dialog}
-      class="channels"
-      aria-labelledby="channels-title"
-      onClose={close}
-      onClick={(event) => event.target === dialog.current && close()}
-    >
-      <div class="channels-inside">
-        <header>
-          <h2 id="channels-title">Channels</h2>
-          <button type="button" class="plain-icon" aria-label="Close" onClick={close}>
-            <Icon name="close" />
+    <PanelDialog title="Channels" name="channels" close={close}>
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      <ul>
+        {accounts?.map((account) => (
+          <AccountCard
+            key={`${account.channel} ${account.account}`}
+            account={account}
+            ask={ask}
+            setup={setups.find(({ channel }) => channel === account.channel)}
+            most={hello?.limits.payload ?? 0}
+            changed={changed}
+          />
+        ))}
+      </ul>
+      <p role="status" class="channels-status">
+        {status}
+      </p>
+      {owners?.length === 0 && accounts?.some(({ connected }) => connected) === true && (
+        <p class="panel-text">
+          Nobody is an owner in these channels yet.{" "}
+          <button type="button" class="quiet" onClick={() => chat.show("people")}>
+            Next: name the owner
           </button>
-        </header>
-        {problem !== undefined && <p role="alert">{problem}</p>}
-        <ul>
-          {accounts?.map((account) => (
-            <AccountCard
-              key={`${account.channel} ${account.account}`}
-              account={account}
-              ask={ask}
-              setup={setups.find(({ channel }) => channel === account.channel)}
-              most={hello?.limits.payload ?? 0}
-              changed={changed}
-            />
-          ))}
-        </ul>
-        <p role="status" class="channels-status">
-          {status}
         </p>
-        {setups.length > 0 && <Adding setups={setups} ask={ask} changed={changed} />}
-      </div>
-    </dialog>
+      )}
+      {setups.length > 0 && <Adding setups={setups} ask={ask} changed={changed} />}
+    </PanelDialog>
   );
 }
 

@@ -47,14 +47,19 @@ interface FieldProps {
   readonly hint?: string | undefined;
   /** Why the gateway refused the value. */
   readonly error?: string | undefined;
+  /** The value at first. */
+  readonly value?: string | undefined;
+  readonly placeholder?: string | undefined;
 }
 
 /** A labelled text input, with a hint or an error below. */
 export function Field(props: FieldProps): VNode {
-  const { name, label, secret = false, hint, error } = props;
+  const { name, label, secret = false, hint, error, value, placeholder } = props;
   const id = useId();
   const shared = {
     name,
+    defaultValue: value,
+    placeholder,
     autocomplete: "off",
     spellcheck: false,
     "aria-invalid": error !== undefined,

@@ -3,7 +3,9 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { readFiles } from "../../model/attachments.ts";
 import type { Chat } from "../../model/chat.ts";
 import { withModels, type CommandRow } from "../../model/commands.ts";
+import { draftOf, keepDraft } from "../../model/address.ts";
 import type { Picture } from "../../model/exchanges.ts";
+import { chatApp } from "../../model/format.ts";
 import { isAvailable, type Limits } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
 import { Icon, StopIcon } from "../common/icons.tsx";
@@ -16,8 +18,9 @@ const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_24
 /** The input for messages. Enter sends, Shift+Enter starts a new line; images can be pasted, dropped or chosen. */
 export function Composer(props: { state: PageState; chat: Chat; running: boolean }): VNode {
   const { state, chat, running } = props;
-  const [draft, setDraft] = useState("");
-  const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat);
+  const { sessionKey } = state;
+  const [draft, setDraft] = useDraft(sessionKey);
+  const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat, sessionKey);
   const commands = useCommands(state);
   const isEmpty = draft.trim() === "" && pictures.length === 0;
   const send = (): void => {
@@ -35,7 +38,8 @@ export function Composer(props: { state: PageState; chat: Chat; running: boolean
       onPaste={(event) => add(event.clipboardData?.files)}
     >
       <Thumbnails pictures={pictures} remove={(index) => setPictures(pictures.filter((_, other) => other !== index))} />
-      <MessageField draft={draft} setDraft={setDraft} send={send} commands={commands} sessionKey={state.sessionKey} />
+      <MessageField draft={draft} setDraft={setDraft} send={send} commands={commands} sessionKey={sessionKey} />
+      <NotToPerson sessionKey={sessionKey} />
       <div class="controls">
         <FilePicker add={add} />
         <ModelPicker state={state} chat={chat} />
@@ -57,13 +61,36 @@ function useCommands({ catalog: { commands, models } }: PageState): readonly Com
   }, [commands, models]);
 }
 
-function usePictures(limits: Limits, chat: Chat) {
-  const [pictures, setPictures] = useState<readonly Picture[]>([]);
+/** Says that a conversation of a chat app is the agent's own here: its person gets neither the message nor the answer. */
+function NotToPerson({ sessionKey }: { readonly sessionKey: string }): VNode | null {
+  const app = chatApp(sessionKey);
+  return app === undefined ? null : (
+    <p class="composer-note">This goes to the agent. The person on {app} gets neither your message nor its answer.</p>
+  );
+}
+
+/** The unsent text of each conversation. */
+function useDraft(sessionKey: string): readonly [string, (text: string) => void] {
+  const [typed, setTyped] = useState(() => ({ sessionKey, text: draftOf(sessionKey) }));
+  const text = typed.sessionKey === sessionKey ? typed.text : draftOf(sessionKey);
+  return [text, (next) => (keepDraft(sessionKey, next), setTyped({ sessionKey, text: next }))];
+}
+
+const NO_PICTURES: readonly Picture[] = [];
+
+/** The unsent pictures of each conversation, until the page is reloaded. */
+function usePictures(limits: Limits, chat: Chat, sessionKey: string) {
+  const [all, setAll] = useState<ReadonlyMap<string, readonly Picture[]>>(new Map());
+  const pictures = all.get(sessionKey) ?? NO_PICTURES;
+  const setPictures = (next: readonly Picture[]): void => setAll((before) => new Map(before).set(sessionKey, next));
   const add = (files: FileList | undefined | null): void => {
     if (files === undefined || files === null || files.length === 0) return;
     readFiles([...files], limits).then(
       (read) => {
-        setPictures((before) => [...before, ...read.pictures].slice(0, MAX_PICTURES));
+        setAll((before) => {
+          const added = [...(before.get(sessionKey) ?? []), ...read.pictures].slice(0, MAX_PICTURES);
+          return new Map(before).set(sessionKey, added);
+        });
         if (read.refusals.length > 0) chat.showNotice(read.refusals.join(" "));
       },
       () => chat.showNotice("The image could not be read."),

@@ -41,6 +41,13 @@ export function SessionSettings(props: { state: PageState; chat: Chat; close: ()
         )}
         <Sections {...edited} />
         {edited.rights && <SessionRights rights={edited.rights} />}
+        {chat.mayChangeModel && (
+          <p class="channel-actions">
+            <button type="button" class="quiet" onClick={() => (dismiss(), chat.show("model"))}>
+              Model and key of the gateway
+            </button>
+          </p>
+        )}
         {state.hello?.methods.includes("usage.cost") === true && <Used sessionKey={state.sessionKey} chat={chat} />}
       </div>
     </dialog>

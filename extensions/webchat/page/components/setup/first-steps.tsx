@@ -1,0 +1,124 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { hideSteps, isHidden } from "../../model/address.ts";
+import type { Chat } from "../../model/chat.ts";
+import type { PageState } from "../../model/state.ts";
+import { Icon } from "../common/icons.tsx";
+
+interface StepsProps {
+  readonly state: PageState;
+  readonly chat: Chat;
+}
+
+/** The steps from a new gateway to one that answers its owner: model, channel, owner. Nothing once they are done or hidden. */
+export function FirstSteps({ state, chat }: StepsProps): VNode | null {
+  const channels = useChannels({ state, chat });
+  const [hidden, hide] = useState(isHidden);
+  const { demo } = state.status.model;
+  const isOwned = (state.people.owners ?? []).length > 0;
+  if (!chat.mayChangeModel || channels === undefined) return null;
+  if (!demo && (hidden || (channels.length > 0 && isOwned))) return null;
+  return (
+    <section class="first-steps" aria-label="First steps">
+      <ol>
+        <ModelStep state={state} chat={chat} />
+        <ChannelStep channels={channels} chat={chat} />
+        <OwnerStep isOwned={isOwned} hasChannel={channels.length > 0} chat={chat} />
+      </ol>
+      {!demo && (
+        <button type="button" class="link" onClick={() => (hideSteps(), hide(true))}>
+          Hide these steps
+        </button>
+      )}
+    </section>
+  );
+}
+
+function ChannelStep({ channels, chat }: { readonly channels: readonly string[]; readonly chat: Chat }): VNode {
+  const isDone = channels.length > 0;
+  const done = `${channels.join(", ")} ${channels.length === 1 ? "is" : "are"} set up.`;
+  return (
+    <Step title="Connect a chat app" isDone={isDone}>
+      <p>{isDone ? done : "Write to the agent from Telegram, WhatsApp, Slack and others, or stay on this page."}</p>
+      <StepButton label={isDone ? "Channels" : "Add a channel"} go={() => chat.show("channels")} />
+    </Step>
+  );
+}
+
+interface OwnerStepProps {
+  readonly isOwned: boolean;
+  readonly hasChannel: boolean;
+  readonly chat: Chat;
+}
+
+function OwnerStep({ isOwned, hasChannel, chat }: OwnerStepProps): VNode {
+  return (
+    <Step title="Say who you are there" isDone={isOwned}>
+      <p>
+        {isOwned
+          ? "The channels know an owner."
+          : "In a chat app everybody is a guest at first, you too. An owner may approve commands."}
+      </p>
+      {(hasChannel || isOwned) && (
+        <StepButton label={isOwned ? "People" : "Name the owner"} go={() => chat.show("people")} />
+      )}
+    </Step>
+  );
+}
+
+function ModelStep({ state, chat }: StepsProps): VNode {
+  const { demo, id, provider } = state.status.model;
+  return (
+    <Step title="Connect a model" isDone={!demo}>
+      <p>
+        {demo
+          ? "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases."
+          : `${provider}/${id} is answering.`}
+      </p>
+      <StepButton label={demo ? "Choose a model" : "Change"} isFirst={demo} go={() => chat.show("model")} />
+    </Step>
+  );
+}
+
+function Step(props: { title: string; isDone: boolean; children: ComponentChildren }): VNode {
+  const { title, isDone, children } = props;
+  return (
+    <li class={isDone ? "first-step done" : "first-step"}>
+      <h3>
+        {title}
+        {isDone && <Icon name="check" />}
+        {isDone && <span class="unseen">: done</span>}
+      </h3>
+      <div>{children}</div>
+    </li>
+  );
+}
+
+function StepButton(props: { label: string; isFirst?: boolean; go: () => void }): VNode {
+  const { label, isFirst = false, go } = props;
+  return (
+    <button type="button" class={isFirst ? "primary" : "quiet"} aria-haspopup="dialog" onClick={go}>
+      {label}
+    </button>
+  );
+}
+
+/** The labels of the channels that are set up; undefined until they are known. Read again when the config changed. */
+function useChannels({ state, chat }: StepsProps): readonly string[] | undefined {
+  const [channels, setChannels] = useState<readonly string[]>();
+  useEffect(() => {
+    let isOver = false;
+    chat.ask("channels.status", {}).then(
+      (status) => isOver || setChannels(labelsOf(status)),
+      () => isOver || setChannels([]),
+    );
+    return () => void (isOver = true);
+  }, [chat, state.status, state.panel]);
+  return channels;
+}
+
+const labelsOf = ({ channelAccounts = {}, channelLabels = {} }: Answers["channels.status"]): readonly string[] =>
+  Object.entries(channelAccounts)
+    .filter(([channel, rows]) => channel !== "webchat" && rows.some(({ enabled }) => enabled !== false))
+    .map(([channel]) => channelLabels[channel] ?? channel);

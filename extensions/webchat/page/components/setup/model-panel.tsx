@@ -1,0 +1,284 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Ask } from "../../channels/channels.ts";
+import { problemOf } from "../../channels/channel-setup.ts";
+import type { Chat } from "../../model/chat.ts";
+import type { PageState } from "../../model/state.ts";
+import {
+  waysToModels,
+  firstChoice,
+  modelProblem,
+  type ModelWay,
+  type ModelProblem,
+} from "../../setup/model-choices.ts";
+import { ChannelsDialog } from "../channels/channels.tsx";
+import { Choice, Field } from "../common/fields.tsx";
+import { PanelDialog } from "../common/panel.tsx";
+import { PeoplePanel } from "./people-panel.tsx";
+
+/** The open dialog about the whole gateway. */
+export function OpenPanel({ state, chat }: { readonly state: PageState; readonly chat: Chat }): VNode | null {
+  const close = (): void => chat.show();
+  switch (state.panel) {
+    case "model":
+      return <ModelPanel state={state} chat={chat} close={close} />;
+    case "channels":
+      return <ChannelsDialog state={state} chat={chat} close={close} />;
+    case "people":
+      return <PeoplePanel state={state} chat={chat} close={close} />;
+    default:
+      return null;
+  }
+}
+
+interface PanelProps {
+  readonly state: PageState;
+  readonly chat: Chat;
+  readonly close: () => void;
+}
+
+/** The model of the gateway and its key: shown, tested, and replaced by one that answers. */
+function ModelPanel({ state, chat, close }: PanelProps): VNode {
+  const { id, provider, demo } = state.status.model;
+  const ask: Ask = (method, params) => chat.ask(method, params);
+  const { found, problem } = useDetected(ask);
+  const [answered, setAnswered] = useState("");
+  const done = (model: string): void => {
+    setAnswered(model);
+    chat.modelChanged();
+  };
+  return (
+    <PanelDialog title="Model" name="model" close={close}>
+      <p class="panel-text">
+        {demo
+          ? "The demo model is answering, which repeats what you write. Choose a model that thinks."
+          : `${provider}/${id} is answering.`}
+      </p>
+      {!demo && answered === "" && <TestNow ask={ask} />}
+      {problem !== "" && <p role="alert">{problem}</p>}
+      {answered === "" && found && <ModelForm ask={ask} found={found} provider={demo ? "" : provider} done={done} />}
+      {answered !== "" && (
+        <>
+          <p role="status" class="good">
+            {answered} answered. The next message goes to it.
+          </p>
+          <p class="channel-actions">
+            <button type="button" class="primary" onClick={close}>
+              Done
+            </button>
+            <button type="button" class="quiet" onClick={() => chat.show("channels")}>
+              Next: add a channel
+            </button>
+          </p>
+        </>
+      )}
+    </PanelDialog>
+  );
+}
+
+function useDetected(ask: Ask) {
+  const [found, setFound] = useState<Answers["openclaw.setup.detect"]>();
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    ask("openclaw.setup.detect", {}).then(setFound, (error: unknown) => setProblem(problemOf(error).message));
+  }, []);
+  return { found, problem };
+}
+
+/** Asks the present model for an answer, and shows the result. */
+function TestNow({ ask }: { readonly ask: Ask }): VNode {
+  const [result, setResult] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const test = async (): Promise<void> => {
+    setBusy(true);
+    setResult("Asking …");
+    const said = await ask("openclaw.setup.verify", {}).then(
+      ({ ok, latencyMs = 0, error }) =>
+        ok ? `It answered after ${(latencyMs / 1000).toFixed(1)} s.` : (error ?? "It did not answer."),
+      (error: unknown) => problemOf(error).message,
+    );
+    setResult(said);
+    setBusy(false);
+  };
+  return (
+    <p class="channel-actions">
+      <button type="button" class="quiet" disabled={isBusy} onClick={() => void test()}>
+        Test it
+      </button>
+      <span role="status">{result}</span>
+    </p>
+  );
+}
+
+interface FormProps {
+  readonly ask: Ask;
+  readonly found: Answers["openclaw.setup.detect"];
+  /** The provider of the model that answers now. */
+  readonly provider: string;
+  readonly done: (model: string) => void;
+}
+
+/** Asks for a provider, a key and a model, and saves them when the model answers. */
+function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
+  const choices = waysToModels(found);
+  const [chosen, setChosen] = useState(() => firstChoice(choices, found, provider));
+  const { problem, setProblem, isBusy, save } = useSaving(ask, done);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => focusOn(form.current, problem?.field), [problem]);
+  const choice = choices.find(({ id }) => id === chosen) ?? choices[0];
+  if (choice === undefined) return null;
+  const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
+    event.preventDefault();
+    void save(choice, valuesOf(event.currentTarget));
+  };
+  return (
+    <form ref={form} class="channel-form" aria-label="Connect a model" onSubmit={submit}>
+      <Choice
+        label="Provider"
+        name="choice"
+        value={choice.id}
+        options={choices.map(({ id, label }) => [id, label])}
+        choose={(next) => (setProblem(undefined), setChosen(next))}
+      />
+      <ModelFields key={choice.id} choice={choice} problem={problem} />
+      {problem && <Refused problem={problem} choice={choice} />}
+      <p class="channel-actions">
+        <button type="submit" class="primary" disabled={isBusy}>
+          {problem?.mayRepeat === true ? "Try again" : "Test and save"}
+        </button>
+        <span role="status">{isBusy && "Waiting for the model's answer …"}</span>
+      </p>
+    </form>
+  );
+}
+
+function focusOn(form: HTMLFormElement | null, field: string | undefined): void {
+  if (field !== undefined) form?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus();
+}
+
+const APIS = [
+  ["openai-completions", "OpenAI's chat completions (most servers)"],
+  ["openai-responses", "OpenAI's responses"],
+  ["anthropic-messages", "Anthropic's messages"],
+] as const;
+
+interface FieldsProps {
+  readonly choice: ModelWay;
+  readonly problem: ModelProblem | undefined;
+}
+
+function ModelFields({ choice, problem }: FieldsProps): VNode {
+  const { asks, website } = choice;
+  const [api, setApi] = useState<string>(APIS[0][0]);
+  const errorOf = (name: string): string | undefined => (problem?.field === name ? problem.message : undefined);
+  return (
+    <>
+      {asks === "server" && (
+        <>
+          <Field name="baseUrl" label="Address" placeholder="http://127.0.0.1:8000/v1" error={errorOf("baseUrl")} />
+          <Choice label="It understands" name="api" value={api} options={APIS} choose={setApi} />
+        </>
+      )}
+      {asks !== "found" && (
+        <Field
+          name="apiKey"
+          label={asks === "server" ? "Key, if it needs one (optional)" : "Key"}
+          secret
+          hint="It is stored on the gateway's machine, and not shown again."
+          error={errorOf("apiKey")}
+        />
+      )}
+      {asks === "key" && website !== "" && (
+        <p class="hint">
+          <a href={website} target="_blank" rel="noreferrer">
+            Make a key at {new URL(website).host}
+          </a>
+        </p>
+      )}
+      <ModelName choice={choice} models={problem?.models ?? []} error={errorOf("modelRef")} />
+    </>
+  );
+}
+
+interface NameProps {
+  readonly choice: ModelWay;
+  /** The models that the provider has named. */
+  readonly models: readonly string[];
+  readonly error: string | undefined;
+}
+
+/** A list where the models are known, else a field. */
+function ModelName({ choice, models: named, error }: NameProps): VNode {
+  const models = named.length > 0 ? named : choice.models;
+  const [model, setModel] = useState(choice.model);
+  if (models.length === 0) {
+    const hint = choice.asks === "server" ? "The first one that the server lists when empty." : undefined;
+    return <Field name="modelRef" label="Model" value={choice.model} hint={hint} error={error} />;
+  }
+  const value = models.includes(model) ? model : (models[0] ?? "");
+  return (
+    <Choice
+      label="Model"
+      name="modelRef"
+      value={value}
+      options={models.map((id) => [id, id])}
+      choose={setModel}
+      error={error}
+    />
+  );
+}
+
+/** A problem that belongs to no field, and the provider's own words. */
+function Refused({ problem, choice }: { readonly problem: ModelProblem; readonly choice: ModelWay }): VNode {
+  const { message, field, said, isAccount } = problem;
+  return (
+    <>
+      {field === undefined && (
+        <p class="field-problem" role="alert">
+          {message}
+        </p>
+      )}
+      {isAccount && choice.website !== "" && (
+        <p class="hint">
+          <a href={choice.website} target="_blank" rel="noreferrer">
+            Open {new URL(choice.website).host}
+          </a>
+        </p>
+      )}
+      {said !== "" && (
+        <details class="hint">
+          <summary>What the provider said</summary>
+          {said}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** Reads the values when they are sent, so that the page does not keep the key. */
+function valuesOf(form: HTMLFormElement): Record<string, string> {
+  const texts = [...new FormData(form)].flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : []));
+  return Object.fromEntries(texts.filter(([name, value]) => name !== "choice" && value !== ""));
+}
+
+function useSaving(ask: Ask, done: (model: string) => void) {
+  const [problem, setProblem] = useState<ModelProblem>();
+  const [isBusy, setBusy] = useState(false);
+  const save = async (choice: ModelWay, values: Record<string, string>): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const answer = await ask("openclaw.setup.activate", { ...choice.params, ...values });
+      const found = modelProblem(answer, choice.asks);
+      if (found) setProblem(found);
+      else done(answer.modelRef ?? choice.model);
+    } catch (error) {
+      setProblem({ field: undefined, said: "", models: [], isAccount: false, mayRepeat: true, ...problemOf(error) });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { problem, setProblem, isBusy, save };
+}

@@ -1,0 +1,233 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { ComponentChildren, VNode } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { problemOf } from "../../channels/channel-setup.ts";
+import type { Chat } from "../../model/chat.ts";
+import { shortNameIn } from "../../model/json.ts";
+import type { Pairing } from "../../model/protocol.ts";
+import type { PageState } from "../../model/state.ts";
+import { PanelDialog } from "../common/panel.tsx";
+
+interface PanelProps {
+  readonly state: PageState;
+  readonly chat: Chat;
+  readonly close: () => void;
+}
+
+type LetIn = NonNullable<Answers["pairing.list"]["admitted"]>[number];
+type Linked = Answers["owners.list"]["linked"][number];
+type Owner = Answers["owners.list"]["owners"][number];
+
+interface ReadPeople {
+  readonly admitted: readonly LetIn[];
+  readonly owners: readonly Owner[];
+  readonly linked: readonly Linked[];
+}
+
+/** The people of the channels: who waits, who was let in, and who is an owner. */
+export function PeoplePanel({ state, chat, close }: PanelProps): VNode {
+  const { people, problem, act } = usePeople(state, chat);
+  const { pairings, owners = [] } = state.people;
+  const hasOwners = state.people.owners !== undefined && state.hello?.methods.includes("owners.add") === true;
+  const shown = people?.admitted.map((person) => entryOf(person, owners));
+  const others = people?.owners.filter(({ entry }) => shown?.includes(entry) !== true) ?? [];
+  return (
+    <PanelDialog title="People" name="people" close={close}>
+      {problem !== "" && <p role="alert">{problem}</p>}
+      {hasOwners && owners.length === 0 && (
+        <p class="panel-text">
+          Nobody is an owner yet: in the channels everybody is a guest, you too. Only an owner may approve commands from
+          a channel.
+        </p>
+      )}
+      {hasOwners && people?.linked.map((one) => <LinkedAccount key={one.senderId} linked={one} act={act} />)}
+      <Group title="Waiting" empty={<HowToWait chat={chat} />}>
+        {pairings.map((pairing) => (
+          <Waiting key={`${pairing.channel}:${pairing.code}`} pairing={pairing} chat={chat} hasOwners={hasOwners} />
+        ))}
+      </Group>
+      <Group title="Let in" empty={<p class="hint">Nobody yet.</p>}>
+        {people?.admitted.map((person) => (
+          <Admitted
+            key={`${person.channel}:${person.account}:${person.senderId}`}
+            person={person}
+            owner={entryOf(person, owners)}
+            hasOwners={hasOwners}
+            act={act}
+          />
+        ))}
+      </Group>
+      {hasOwners && others.length > 0 && (
+        <Group title="Other owners" empty={null}>
+          {others.map((owner) => (
+            <OwnerRow key={owner.entry} owner={owner} act={act} />
+          ))}
+        </Group>
+      )}
+    </PanelDialog>
+  );
+}
+
+/** The entry in the config that makes somebody an owner. */
+const entryOf = ({ channel, senderId }: LetIn, owners: readonly string[]): string | undefined =>
+  owners.find((entry) => entry === `${channel}:${senderId}` || entry === senderId);
+
+/** Makes a request, then reads the people again. */
+type Act = (method: "owners.add" | "owners.remove" | "pairing.revoke", params: Record<string, unknown>) => void;
+
+function usePeople(state: PageState, chat: Chat) {
+  const [people, setPeople] = useState<ReadPeople>();
+  const [problem, setProblem] = useState("");
+  const read = useCallback(async (): Promise<void> => {
+    try {
+      const { admitted = [] } = await chat.ask("pairing.list", {});
+      const { owners, linked } = await chat.ask("owners.list", {});
+      setPeople({ admitted, owners, linked });
+    } catch (error) {
+      setProblem(problemOf(error).message);
+    }
+  }, [chat]);
+  useEffect(() => void read(), [read, state.people.pairings, state.people.owners]);
+  const act: Act = (method, params) => {
+    setProblem("");
+    chat
+      .ask(method, params)
+      .then(read, (error: unknown) => setProblem(problemOf(error).message))
+      .finally(() => chat.peopleChanged());
+  };
+  return { people, problem, act };
+}
+
+function Group(props: { title: string; empty: VNode | null; children: ComponentChildren }): VNode {
+  const { title, empty, children } = props;
+  const isEmpty = !Array.isArray(children) || children.length === 0;
+  return (
+    <section aria-label={title} class="people-group">
+      <h3>{title}</h3>
+      {isEmpty ? empty : <ul>{children}</ul>}
+    </section>
+  );
+}
+
+function HowToWait({ chat }: { readonly chat: Chat }): VNode {
+  return (
+    <p class="hint">
+      Nobody. Who writes to a channel for the first time gets a code, and appears here: compare the codes. Write from
+      your own account to let yourself in.{" "}
+      <button type="button" class="link" onClick={() => chat.show("channels")}>
+        Show the channels
+      </button>
+    </p>
+  );
+}
+
+interface WaitingProps {
+  readonly pairing: Pairing;
+  readonly chat: Chat;
+  readonly hasOwners: boolean;
+}
+
+function Waiting({ pairing, chat, hasOwners }: WaitingProps): VNode {
+  const { name, channel, senderId, code } = pairing;
+  return (
+    <li class="channel" aria-label={name}>
+      <p>
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>{" "}
+        on {channel}, id {senderId}
+      </p>
+      <p class="channel-facts">
+        code <code>{code}</code>
+      </p>
+      <p class="channel-actions">
+        <button type="button" class="primary" onClick={() => chat.admit(pairing)}>
+          Let in
+        </button>
+        {hasOwners && (
+          <button type="button" class="quiet" onClick={() => chat.admit(pairing, true)}>
+            Let in as owner
+          </button>
+        )}
+        <button type="button" class="quiet danger" onClick={() => chat.refuse(pairing)}>
+          Refuse
+        </button>
+      </p>
+    </li>
+  );
+}
+
+interface AdmittedProps {
+  readonly person: LetIn;
+  /** The entry that makes the person an owner. */
+  readonly owner: string | undefined;
+  readonly hasOwners: boolean;
+  readonly act: Act;
+}
+
+function Admitted({ person, owner, hasOwners, act }: AdmittedProps): VNode {
+  const { channel, account, senderId, at } = person;
+  const name = shortNameIn(person.name) ?? senderId;
+  return (
+    <li class="channel" aria-label={name}>
+      <p>
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>{" "}
+        on {channel}, id {senderId} {owner !== undefined && <span class="tag">owner</span>}
+      </p>
+      <p class="channel-facts">
+        {account === "default" ? "" : `account ${account} · `}let in on {new Date(at).toLocaleDateString()}
+      </p>
+      <p class="channel-actions">
+        {hasOwners && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() =>
+              owner === undefined ? act("owners.add", { channel, senderId }) : act("owners.remove", { entry: owner })
+            }
+          >
+            {owner === undefined ? "Make owner" : "No longer an owner"}
+          </button>
+        )}
+        <button
+          type="button"
+          class="quiet danger"
+          onClick={() => act("pairing.revoke", { channel, senderId, accountId: account })}
+        >
+          Put out
+        </button>
+      </p>
+    </li>
+  );
+}
+
+function OwnerRow({ owner, act }: { readonly owner: Owner; readonly act: Act }): VNode {
+  const { entry, channel, senderId } = owner;
+  return (
+    <li class="channel" aria-label={entry}>
+      <p>
+        {senderId} {channel === undefined ? "on every channel" : `on ${channel}`}
+      </p>
+      <p class="channel-actions">
+        <button type="button" class="quiet danger" onClick={() => act("owners.remove", { entry })}>
+          No longer an owner
+        </button>
+      </p>
+    </li>
+  );
+}
+
+/** A linked account belongs to the person who linked it. */
+function LinkedAccount({ linked, act }: { readonly linked: Linked; readonly act: Act }): VNode {
+  const { channel, channelLabel, senderId, name } = linked;
+  return (
+    <p class="panel-text">
+      {channelLabel} is linked to <bdi>{shortNameIn(name) ?? senderId}</bdi> ({senderId}).{" "}
+      <button type="button" class="quiet" onClick={() => act("owners.add", { channel, senderId })}>
+        That is me: make it an owner
+      </button>
+    </p>
+  );
+}

@@ -1,15 +1,15 @@
 import { createHash, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
-import { connectParams, RawClient } from "./server.ts";
+import { type ClientOptions, connectParams, RawClient } from "./server.ts";
 
 /** A device as a phone or a browser has it: a key pair, and what it signs. */
 export class Device {
   readonly id: string;
   readonly publicKey: string;
   readonly privateKey: KeyObject;
-  readonly #url: () => string;
+  readonly #open: () => RawClient;
 
-  constructor(url: () => string) {
-    this.#url = url;
+  constructor(url: () => string, headers: Record<string, string> = {}, connection: ClientOptions = {}) {
+    this.#open = () => new RawClient(url(), headers, connection);
     const pair = generateKeyPairSync("ed25519");
     const bytes = Buffer.from(pair.publicKey.export({ format: "jwk" }).x ?? "", "base64url");
     this.privateKey = pair.privateKey;
@@ -31,7 +31,7 @@ export class Device {
   }
 
   async connect(auth: Record<string, string>, scopes: readonly string[] = ["operator.read"], change: object = {}) {
-    const client = new RawClient(this.#url());
+    const client = this.#open();
     const answer = await client.connect(await this.signed(client, auth, scopes, change));
     return { client, answer, token: tokenIn(answer) };
   }

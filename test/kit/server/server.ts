@@ -1,4 +1,4 @@
-import { WebSocket, type RawData } from "ws";
+import { WebSocket, type ClientOptions as WebSocketOptions, type RawData } from "ws";
 import { startServer } from "../../../src/server/server.ts";
 import type {
   AccessOptions,
@@ -176,6 +176,8 @@ type Frame = Record<string, unknown>;
 const textOf = (data: RawData) => (Buffer.isBuffer(data) ? data.toString("utf8") : "");
 const isFrame = (value: unknown): value is Frame => typeof value === "object" && value !== null;
 
+export type ClientOptions = Pick<WebSocketOptions, "autoPong" | "ca" | "lookup" | "localAddress">;
+
 /** A plain client: keeps every frame, and waits for the one that a test asks for. */
 export class RawClient {
   readonly socket: WebSocket;
@@ -184,9 +186,13 @@ export class RawClient {
   readonly #feed = new Feed<Frame>();
   #next = 1;
 
-  /** `autoPong: false`: the client does not say that it has read what was sent. */
-  constructor(url: string, headers: Record<string, string> = {}, { autoPong = true } = {}) {
-    this.socket = new WebSocket(url, { headers, autoPong });
+  /** `autoPong: false`: the client does not say that it has read what was sent. The others are options of its connection. */
+  constructor(
+    url: string,
+    headers: Record<string, string> = {},
+    { autoPong = true, ...connection }: ClientOptions = {},
+  ) {
+    this.socket = new WebSocket(url, { headers, autoPong, ...connection });
     this.socket.on("message", (data) => this.#take(textOf(data)));
     this.closed = new Promise((resolve) => {
       this.socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() }));

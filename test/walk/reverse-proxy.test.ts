@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { request, type IncomingMessage, type RequestOptions } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { request, type RequestOptions } from "node:https";
 import { createServer, type AddressInfo, type LookupFunction } from "node:net";
 import { join } from "node:path";
 import { describe, onTestFinished, vi, type ExpectStatic } from "vitest";

@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import { WebSocket, type ClientOptions as WebSocketOptions, type RawData } from "ws";
 import { startServer } from "../../../src/server/server.ts";
 import type {
@@ -176,7 +177,9 @@ type Frame = Record<string, unknown>;
 const textOf = (data: RawData) => (Buffer.isBuffer(data) ? data.toString("utf8") : "");
 const isFrame = (value: unknown): value is Frame => typeof value === "object" && value !== null;
 
-export type ClientOptions = Pick<WebSocketOptions, "autoPong" | "ca" | "lookup" | "localAddress">;
+export interface ClientOptions extends Pick<WebSocketOptions, "autoPong" | "ca" | "localAddress"> {
+  readonly lookup?: LookupFunction;
+}
 
 /** A plain client: keeps every frame, and waits for the one that a test asks for. */
 export class RawClient {

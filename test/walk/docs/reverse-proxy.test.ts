@@ -6,11 +6,11 @@ import { request, type RequestOptions } from "node:https";
 import { createServer, type AddressInfo, type LookupFunction } from "node:net";
 import { join } from "node:path";
 import { describe, onTestFinished, vi, type ExpectStatic } from "vitest";
-import { Device } from "../kit/server/device.ts";
-import { PATIENCE, TOKEN, type Home } from "../kit/gateway/process.ts";
-import { test, type World } from "../kit/gateway/world.ts";
+import { Device } from "../../kit/server/device.ts";
+import { PATIENCE, TOKEN, type Home } from "../../kit/gateway/process.ts";
+import { test, type World } from "../../kit/gateway/world.ts";
 
-const GUIDE = readFileSync(join(import.meta.dirname, "../../docs/guides/reverse-proxy.md"), "utf8");
+const GUIDE = readFileSync(join(import.meta.dirname, "../../../docs/guides/reverse-proxy.md"), "utf8");
 /** The file of the guide, and the part for a path. */
 const [WHOLE = "", BELOW_PATH = ""] = [...GUIDE.matchAll(/^```nginx\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? "");
 const NAME = "claw.example.org";

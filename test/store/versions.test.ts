@@ -96,7 +96,7 @@ test("an owner does not take the version back that another program has raised me
 
 test("a journal that a newer version has changed is refused, and read as far as it is known", async () => {
   const path = await journalOf(
-    `UPDATE kept SET value = '${SCHEMA_VERSION + 1}' WHERE key = 'schema:opens-from'; ALTER TABLE spend RENAME COLUMN input_cost TO cost_of_input`,
+    `UPDATE kept SET value = '${SCHEMA_VERSION + 1}' WHERE key = 'schema:opens-from'; ALTER TABLE spend RENAME COLUMN period TO days`,
   );
   await expect(openJournal({ path, bootId: "b" })).rejects.toMatchObject({ code: "JOURNAL_NEWER" });
   const journal = await openJournalToRead(path);

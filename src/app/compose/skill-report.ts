@@ -10,7 +10,13 @@ const names = z.array(z.string());
 const needs = z.looseObject({ bins: names, anyBins: names, env: names, config: names, os: names });
 
 /** A way to get a program, with the words of a person who would do it. */
-const wayToInstall = z.looseObject({ id: z.string(), kind: z.string(), label: z.string(), bins: names });
+const wayToInstall = z.looseObject({
+  id: z.string(),
+  kind: z.string(),
+  label: z.string(),
+  bins: names,
+  command: z.string().optional(),
+});
 
 const reportedSkill = z.looseObject({
   name: z.string(),

@@ -43,6 +43,11 @@ const ofMemory = (...keys: readonly string[]) => MEMORY.flatMap((at) => keys.map
 
 export const NAMED: readonly (readonly [file: string, title: string, keys: readonly string[]])[] = [
   [
+    "test/walk/state/backup.test.ts",
+    "the gateway makes encrypted backups by itself, keeps the newest, and says when one fails",
+    ["every", "output", "keep", "recipients", "includeWorkspace"].map((key) => `backup.${key}`),
+  ],
+  [
     "test/app/config/config-effects.test.ts",
     "names of the agent count in the chats that the account names, and a topic is one of them",
     ["mode", "allowIn", "denyIn"].map((key) => `channels.mentionPatterns.${key}`),

@@ -17,11 +17,24 @@ const TOKEN = "token-of-the-config";
 const SECTIONS = schemaKeys().flatMap(({ path: [name = "", ...below] }) => (below.length === 0 ? [name] : []));
 const AT_START = schemaKeys().flatMap(({ path, node }) => (node["applies"] === "at start" ? [path.join(".")] : []));
 /** Sections of which one message and the commands below need nothing, and those that are read at the start. */
-const OTHER_OCCASIONS = ["$schema", "approvals", "audio", "bindings", "broadcast", "budgets", "channels", "retention"];
+const OTHER_OCCASIONS = [
+  "$schema",
+  "approvals",
+  "audio",
+  "backup",
+  "bindings",
+  "broadcast",
+  "budgets",
+  "channels",
+  "retention",
+];
 const UNREAD = [...OTHER_OCCASIONS, "gateway", "logging", "journal", "env", "security"];
 
-/** A comparison of two configs and a list of all that is in one read every key, and put none into force. */
-const WALKS = /\bdifferences |config\/shown\.ts/;
+/**
+ * A comparison of two configs and a list of all that is in one read every key, and put none into force. Conditions of skills ask for variables
+ * that a command of its own has not set yet.
+ */
+const WALKS = /\bdifferences |config\/shown\.ts|compose\/skill-sources\.ts/;
 
 /** The same config, which notes each key that is read of it. */
 function noting<T extends object>(config: T, read: Set<string>): T {

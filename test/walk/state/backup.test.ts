@@ -82,7 +82,17 @@ test("the gateway makes encrypted backups by itself, keeps the newest, and says 
   utimesSync(join(folder, old[0]!), 1, 1);
   const inside = await home.run(["backup", "enable", "--output", join(home.stateDir, "backups")]);
   expect(inside).toMatchObject({ code: 2, stderr: expect.stringContaining("BACKUP_REFUSED") });
-  const flags = ["--every", "24h", "--output", folder, "--keep", "2", "--recipient", recipient];
+  const flags = [
+    "--every",
+    "24h",
+    "--output",
+    folder,
+    "--keep",
+    "2",
+    "--recipient",
+    recipient,
+    "--no-include-workspace",
+  ];
   expect((await home.run(["backup", "enable", ...flags])).code).toBe(0);
   expect(await gateway.kill()).toBe(0);
 
@@ -100,6 +110,10 @@ test("the gateway makes encrypted backups by itself, keeps the newest, and says 
     code: 0,
     stdout: expect.stringContaining("It is sound"),
   });
+  const restored = join(home.dir, "restored");
+  await home.run(["backup", "restore", made, "--identity", key, "--target", restored]);
+  expect(readdirSync(restored)).toContain("openclaw.json");
+  expect(readdirSync(restored)).not.toContain("workspace");
   expect((await home.run(["backup", "status"])).stdout).toMatch(/every 1 d into .*encrypted.*Last: .*age.*Next: in /s);
   expect(await again.kill()).toBe(0);
 

@@ -59,7 +59,9 @@ describe("a sync that takes long", () => {
     const { disk, commits } = await open();
     const put = "INSERT INTO kept (key, value) VALUES ('a', 'v')";
     await commits.writeAhead((sql) => void sql.run(put));
-    expect(await commits.readAhead((sql) => sql.all("SELECT key FROM kept"))).toHaveLength(1);
+    expect(
+      await commits.readAhead((sql) => sql.all("SELECT key FROM kept WHERE key NOT LIKE 'schema:%'")),
+    ).toHaveLength(1);
     const synced = commits.synced();
     expect(await isSettled(synced)).toBe(false);
     disk.syncs[0]?.resolve();
@@ -236,7 +238,7 @@ describe("a write for whose commit nobody waits", () => {
     expect(await isSettled(write)).toBe(false);
     const committed = () =>
       other
-        .prepare("SELECT key FROM kept ORDER BY key")
+        .prepare("SELECT key FROM kept WHERE key NOT LIKE 'schema:%' ORDER BY key")
         .all()
         .map((row) => row["key"]);
     expect(committed()).toEqual([]);
@@ -266,7 +268,9 @@ describe("a write for whose commit nobody waits", () => {
 
   it("is there for who reads", async () => {
     const { commits, write } = await putOff();
-    expect(await commits.readAhead((sql) => sql.all("SELECT key FROM kept"))).toHaveLength(1);
+    expect(
+      await commits.readAhead((sql) => sql.all("SELECT key FROM kept WHERE key NOT LIKE 'schema:%'")),
+    ).toHaveLength(1);
     await write;
   });
 });

@@ -39,7 +39,10 @@ export async function openOnDisk(path: string) {
   const commits = new Commits(db, path, { wal, isDurable: true });
   const set = (key: string) =>
     commits.write((sql) => void sql.run("INSERT OR REPLACE INTO kept (key, value) VALUES (?, 'v')", key));
-  const keys = () => commits.read((sql) => sql.all("SELECT key FROM kept ORDER BY key").map((row) => row["key"]));
+  const keys = () =>
+    commits.read((sql) =>
+      sql.all("SELECT key FROM kept WHERE key NOT LIKE 'schema:%' ORDER BY key").map((row) => row["key"]),
+    );
   const close = async () => {
     disk.during = (_file, sync) => sync.resolve();
     for (const sync of disk.syncs) sync.resolve();

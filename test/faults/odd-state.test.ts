@@ -49,7 +49,7 @@ function columnsOf(path: string): readonly string[] {
   const found = tables.flatMap(({ name: table }) => {
     if (table === "kept")
       return db
-        .prepare("SELECT key FROM kept WHERE key NOT LIKE 'schema:%'")
+        .prepare("SELECT key FROM kept")
         .all()
         .map(({ key }) => `kept ${String(key)}`);
     return db

@@ -146,6 +146,9 @@ async function versionIn(root: string, spec: string): Promise<string> {
 
 const foreign = (spec: string, name: string | undefined) =>
   new OpenClawError("UPDATE_REFUSED", {
-    message: `${spec} is ${name === undefined || name === PACKAGE ? "no built package" : `the package ${name}`}, not ${PACKAGE}.`,
+    message:
+      name === undefined || name === PACKAGE
+        ? `${spec} is no built package of ${PACKAGE}.`
+        : `${spec} is the package ${name}, not ${PACKAGE}.`,
     fix: "Name a version, a tag, or a .tgz that `npm pack` has made of this gateway.",
   });

@@ -107,11 +107,6 @@ const SERVICE = "Run: openclaw gateway install";
 /** Commands of other gateways of this kind, and what does the same here. */
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["version", "Run: openclaw --version"],
-  [
-    "setup",
-    "There is nothing to set up: openclaw gateway run. A key: openclaw models auth add. A channel: openclaw channels add.",
-  ],
-  ["configure", "One value: openclaw config set. A key: openclaw models auth add. A channel: openclaw channels add."],
   ["upgrade", "Run: openclaw update run"],
   ["restore", "Run: openclaw backup restore <file> --target <dir>"],
   ["reset", "A conversation begins anew with /new. All of the state is in the directory that openclaw status names."],

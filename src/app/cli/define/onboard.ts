@@ -1,9 +1,24 @@
 import { Option, type Command } from "commander";
 import { KEY_CHOICES, REFUSED_FLAGS, SERVER_CHOICES } from "../provider-choices.ts";
-import { wholeNumber, type Act } from "./act.ts";
+import type { ConfigureFlags, SetupFlags } from "../commands/onboard/configure.ts";
+import { listOf, wholeNumber, type Act } from "./act.ts";
 
-/** `onboard`, which sets everything up. */
+/** `onboard`, which sets everything up; `setup` and `configure`, which do parts of it. */
 export function defineOnboard(program: Command, act: Act): void {
+  program
+    .command("setup")
+    .description("make the config, the folders of the state and the workspace; no model, no question")
+    .option("--workspace <dir>", "folder of the agent")
+    .addOption(new Option("--baseline", "no effect: the default").hideHelp())
+    .option("--json", "for scripts")
+    .action(act(async (io, flags: SetupFlags) => (await import("../commands/onboard/configure.ts")).setup(io, flags)));
+  program
+    .command("configure")
+    .description("change parts of the set-up with questions: one section, or those that you choose")
+    .option("--section <name>", "workspace, model, web, gateway, daemon, channels, plugins, skills or health", listOf)
+    .action(
+      act(async (io, flags: ConfigureFlags) => (await import("../commands/onboard/configure.ts")).configure(io, flags)),
+    );
   const onboard = program
     .command("onboard")
     .description("set up a model, a channel, yourself as owner, and the service; every step can be left")

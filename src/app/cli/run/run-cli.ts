@@ -1,6 +1,7 @@
 import { CommanderError, type Command } from "commander";
 import { faultOf } from "../../../utils/access-fault.ts";
 import { packageVersion } from "../../package-root.ts";
+import { canAsk } from "../ask.ts";
 import { failureJson, printFailure, parserError } from "../failure.ts";
 import { drainOutput, endWithReader, terminalIo, writeJson, type Io } from "../io.ts";
 import { buildProgram } from "./program.ts";
@@ -20,6 +21,8 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
   const { program, exitCode } = await programFor(io, args);
   const line = colorFirst(withNestedHelp(program, args));
   try {
+    if (args.length === 0 && io.isTerminal && canAsk(io))
+      return await (await import("../commands/onboard/bare.ts")).bare(io);
     if (args.length === 0) {
       program.outputHelp();
       return 0;

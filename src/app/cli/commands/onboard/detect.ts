@@ -47,4 +47,4 @@ export async function foundModels(scene: SetupScene): Promise<readonly FoundMode
 }
 
 /** `provider/model` */
-const wishName = ({ provider, model }: ModelWish): string => modelName({ provider, id: model });
+export const wishName = ({ provider, model }: ModelWish): string => modelName({ provider, id: model });

@@ -145,4 +145,38 @@ export function checkFlags(flags: Flags): void {
     throw usage("--gateway-auth token takes no password.", "Give --gateway-token, or --gateway-auth password.");
 }
 
+/** Flags that do not answer a question. */
+const WITH_TALK = new Set([
+  "acceptRisk",
+  "agentName",
+  "classic",
+  "flow",
+  "installDaemon",
+  "modern",
+  "reset",
+  "resetScope",
+  "skipBootstrap",
+  "skipChannels",
+  "skipDaemon",
+  "skipHealth",
+  "skipHooks",
+  "skipSearch",
+  "skipSkills",
+  "skipUi",
+  "suppressGatewayTokenOutput",
+  "workspace",
+]);
+
+/** Throws USAGE for a flag that is an answer where questions are asked. */
+export function checkTalkFlags(flags: Flags): void {
+  checkFlags(flags);
+  const name = Object.keys(flags).find((one) => isGiven(flags, one) && !WITH_TALK.has(one));
+  if (name === undefined) return;
+  const dashed = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw usage(
+    `--${dashed} belongs to a set-up without questions.`,
+    "Add --non-interactive --accept-risk, or leave it out and answer.",
+  );
+}
+
 const usage = (message: string, fix: string): OpenClawError => new OpenClawError("USAGE", { message, fix });

@@ -101,6 +101,7 @@ const NEEDS: readonly (readonly [RegExp, string])[] = [
   [/runs show 3f9c|openclaw why /, "a message of the reader's"],
   [/plugins install (?:npm:|git:|npm-pack:|\S*\.tgz|(?:-l )?\.\/my-plugin$)/, "a plugin of the reader's"],
   [/onboard --non-interactive|OPENAI_API_KEY/, "a key of the reader's"],
+  [/^openclaw (?:onboard|configure)(?: --section \w+)?$/, "a person at a terminal"],
   [/onboard --adopt|(?:openclaw|claw-gateway) (?:import|export) /, "a directory of another program"],
   [/gateway (?:install|uninstall|start|restart)/, "a service manager"],
   [/openclaw update (?!status)|openclaw update *(?:#|$)/, "a registry and an installed package"],

@@ -22,7 +22,7 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
   const line = colorFirst(withNestedHelp(program, args));
   try {
     if (args.length === 0 && io.isTerminal && canAsk(io))
-      return await (await import("../commands/onboard/bare.ts")).bare(io);
+      return await (await import("../commands/onboard/bare.ts")).runBare(io);
     if (args.length === 0) {
       program.outputHelp();
       return 0;

@@ -16,7 +16,7 @@ const NEXT = [
 ];
 
 /** `openclaw` alone at a terminal: the set-up where there is no config, else the state and what can be done. Throws the config's problem. */
-export async function bare(io: Io): Promise<number> {
+export async function runBare(io: Io): Promise<number> {
   const { load, problem } = await readState(io);
   if (problem) {
     io.err("The config has a problem, so nothing was begun. More: openclaw doctor\n");

@@ -9,7 +9,7 @@ import { putAccount, readAccountToBe } from "../../../accounts/channel-edit.ts";
 import type { Io } from "../../io.ts";
 import { channelsLogin } from "../channels/channels-login.ts";
 import type { SetupScene } from "./scene.ts";
-import type { Talk } from "./talk.ts";
+import type { TerminalQuestions } from "./talk.ts";
 
 /** A channel that a step has set up, and the name of its account at the platform if it is known. */
 export interface SetUpChannel {
@@ -19,7 +19,7 @@ export interface SetUpChannel {
 }
 
 /** Sets up a channel. Its platform is asked before anything is written, where it can be. Undefined when none is wanted. */
-export async function channelStep(talk: Talk, scene: SetupScene): Promise<SetUpChannel | undefined> {
+export async function channelStep(talk: TerminalQuestions, scene: SetupScene): Promise<SetUpChannel | undefined> {
   const { contributions } = scene.io;
   const offered = contributions.channels.filter(({ setup }) => setup.flags.length > 0 || setup.missing === undefined);
   for (;;) {
@@ -38,7 +38,7 @@ type Keys = ReadonlyMap<string, unknown>;
 
 /** `other`: another channel is to be chosen. Undefined when the person goes on without one. */
 async function addChannel(
-  talk: Talk,
+  talk: TerminalQuestions,
   { io, state }: SetupScene,
   channel: ChannelContribution,
 ): Promise<SetUpChannel | "other" | undefined> {
@@ -67,7 +67,7 @@ async function addChannel(
 
 /** The values of the channel's form, asked until they fit. */
 async function askKeys(
-  talk: Talk,
+  talk: TerminalQuestions,
   channel: ChannelContribution,
   before: Readonly<Record<string, unknown>>,
 ): Promise<Keys> {
@@ -84,7 +84,7 @@ async function askKeys(
   }
 }
 
-function askField(talk: Talk, { label, secret, required }: SetupField): Promise<string> {
+function askField(talk: TerminalQuestions, { label, secret, required }: SetupField): Promise<string> {
   const message = `${label}${required ? "" : " (may stay empty)"}`;
   return secret ? talk.typeHidden({ message, mayBeEmpty: !required }) : talk.type({ message, mayBeEmpty: !required });
 }
@@ -106,7 +106,7 @@ async function liveCheck(channel: ChannelContribution, input: Readonly<Record<st
 }
 
 /** Links an account that needs it, such as by a QR code. One that is not linked now can be linked later. */
-async function link(talk: Talk, { id, label, adapter }: ChannelContribution, io: Io): Promise<void> {
+async function link(talk: TerminalQuestions, { id, label, adapter }: ChannelContribution, io: Io): Promise<void> {
   if ((await adapter()).login === undefined) return;
   const command = `openclaw channels login --channel ${id}`;
   if (!(await talk.confirm(`${label} has to be linked with your phone. Do it now?`)))

@@ -6,7 +6,7 @@ import { Companion } from "./companion.ts";
 import { openScene, writeEdits } from "./scene.ts";
 import { GATEWAY_STEP, PLUGINS_STEP, SKILLS_STEP, WEB_STEP, WORKSPACE_STEP } from "./section-steps.ts";
 import { agentWishEdits, firstEdits, gatewayEdits, makePlaces } from "./settings.ts";
-import { StepLeft, Talk, type Choice } from "./talk.ts";
+import { StepLeft, TerminalQuestions, type AnswerChoice } from "./talk.ts";
 import {
   AGENT_STEP,
   CHANNEL_STEP,
@@ -90,7 +90,7 @@ export async function configure(io: Io, { section = [] }: ConfigureFlags): Promi
     });
   if (!canAsk(io) || !io.isTerminal) throw byCommands(section);
   await openScene(io);
-  const talk = await Talk.open();
+  const talk = await TerminalQuestions.open();
   talk.begin("OpenClaw settings");
   const tour: Tour = { flags: {}, companion: new Companion() };
   try {
@@ -104,13 +104,13 @@ export async function configure(io: Io, { section = [] }: ConfigureFlags): Promi
   return 0;
 }
 
-function left(talk: Talk): number {
+function left(talk: TerminalQuestions): number {
   talk.end("Left. What is set stays.");
   return 0;
 }
 
 /** False when the person leaves. */
-async function chooseSections(talk: Talk, io: Io, tour: Tour): Promise<boolean> {
+async function chooseSections(talk: TerminalQuestions, io: Io, tour: Tour): Promise<boolean> {
   for (;;) {
     const name = await chooseSection(talk);
     if (name === undefined) return false;
@@ -121,8 +121,8 @@ async function chooseSections(talk: Talk, io: Io, tour: Tour): Promise<boolean> 
 
 const DONE = "done";
 
-async function chooseSection(talk: Talk): Promise<string | undefined> {
-  const rows = Object.entries(SECTIONS).map(([name, { about }]): Choice<string> => ({
+async function chooseSection(talk: TerminalQuestions): Promise<string | undefined> {
+  const rows = Object.entries(SECTIONS).map(([name, { about }]): AnswerChoice<string> => ({
     value: name,
     label: name,
     hint: about,

@@ -9,11 +9,11 @@ import { authLogin } from "../models/models-login.ts";
 import { foundModels, wishName } from "./detect.ts";
 import type { SetupScene } from "./scene.ts";
 import { firstEdits, gatewayEdits } from "./settings.ts";
-import type { Talk } from "./talk.ts";
+import type { TerminalQuestions } from "./talk.ts";
 import { tryModel } from "./try-model.ts";
 
 /** Chooses a model, which must answer before its key and its name are saved. */
-export async function modelStep(talk: Talk, scene: SetupScene): Promise<void> {
+export async function modelStep(talk: TerminalQuestions, scene: SetupScene): Promise<void> {
   for (;;) {
     const wish = await askModel(talk, scene);
     if (wish === undefined) return talk.warn("No model was chosen. The demo answers until there is one.");
@@ -22,7 +22,7 @@ export async function modelStep(talk: Talk, scene: SetupScene): Promise<void> {
 }
 
 /** False when the person wants another model. */
-async function connect(talk: Talk, scene: SetupScene, first: ModelWish): Promise<boolean> {
+async function connect(talk: TerminalQuestions, scene: SetupScene, first: ModelWish): Promise<boolean> {
   for (let wish: ModelWish | undefined = first; wish;) {
     talk.say(`Asking ${wish.model === "" ? wish.provider : wishName(wish)} for an answer …`);
     const tried = await tryModel(scene, wish);
@@ -43,7 +43,11 @@ async function connect(talk: Talk, scene: SetupScene, first: ModelWish): Promise
 }
 
 /** Undefined for another model. */
-async function askNext(talk: Talk, wish: ModelWish, refusal: SetupRefusal): Promise<ModelWish | "skip" | undefined> {
+async function askNext(
+  talk: TerminalQuestions,
+  wish: ModelWish,
+  refusal: SetupRefusal,
+): Promise<ModelWish | "skip" | undefined> {
   const { models = [] } = refusal;
   const isKey = refusal.mend === "key" || wish.key !== undefined;
   const next = await talk.choose<"key" | "model" | "again" | "other" | "skip">("What now?", [
@@ -62,7 +66,7 @@ async function askNext(talk: Talk, wish: ModelWish, refusal: SetupRefusal): Prom
 /** Most models that are offered as a list. */
 const MOST_LISTED = 30;
 
-async function askModelId(talk: Talk, models: readonly string[]): Promise<string> {
+async function askModelId(talk: TerminalQuestions, models: readonly string[]): Promise<string> {
   if (models.length === 0 || models.length > MOST_LISTED)
     return talk.type({ message: "Name of the model, as its provider has it" });
   return talk.choose(
@@ -71,7 +75,7 @@ async function askModelId(talk: Talk, models: readonly string[]): Promise<string
   );
 }
 
-const typeKey = async (talk: Talk, message: string): Promise<Secret> =>
+const typeKey = async (talk: TerminalQuestions, message: string): Promise<Secret> =>
   new Secret(
     await talk.typeHidden({
       message,
@@ -80,7 +84,7 @@ const typeKey = async (talk: Talk, message: string): Promise<Secret> =>
   );
 
 /** Undefined when the person wants none. */
-async function askModel(talk: Talk, scene: SetupScene): Promise<ModelWish | undefined> {
+async function askModel(talk: TerminalQuestions, scene: SetupScene): Promise<ModelWish | undefined> {
   const found = await foundModels(scene);
   const way = await talk.choose<string>("Which model answers?", [
     ...found.map(({ wish, from }, at) => ({ value: `found ${at}`, label: wishName(wish), hint: `found: ${from}` })),
@@ -96,7 +100,7 @@ async function askModel(talk: Talk, scene: SetupScene): Promise<ModelWish | unde
   return found[Number(way.slice("found ".length))]?.wish;
 }
 
-async function askKey(talk: Talk): Promise<ModelWish> {
+async function askKey(talk: TerminalQuestions): Promise<ModelWish> {
   const provider = await talk.choose(
     "Whose key?",
     KEYED_CHOICES.map(({ provider: id, label, keysAt }) => ({ value: id, label, hint: keysAt })),
@@ -107,7 +111,7 @@ async function askKey(talk: Talk): Promise<ModelWish> {
 }
 
 /** The provider gives the login out once, so it is stored before the model is asked. */
-async function askLogin(talk: Talk, { io }: SetupScene): Promise<ModelWish> {
+async function askLogin(talk: TerminalQuestions, { io }: SetupScene): Promise<ModelWish> {
   const names = await loginNames();
   const provider = await talk.choose(
     "Which subscription?",
@@ -119,7 +123,7 @@ async function askLogin(talk: Talk, { io }: SetupScene): Promise<ModelWish> {
   return { provider, model: known ?? (await askModelId(talk, [])) };
 }
 
-async function askServer(talk: Talk): Promise<ModelWish> {
+async function askServer(talk: TerminalQuestions): Promise<ModelWish> {
   const baseUrl = await talk.type({
     message: "Address of the server",
     placeholder: "http://127.0.0.1:8000/v1",

@@ -10,7 +10,7 @@ import { untilFollowed } from "../../until-followed.ts";
 import type { SetUpChannel } from "./channel-step.ts";
 import type { Companion } from "./companion.ts";
 import { writeEdits, type SetupScene } from "./scene.ts";
-import type { Talk } from "./talk.ts";
+import type { TerminalQuestions } from "./talk.ts";
 
 /** The owner's own chat. */
 export interface OwnerChat {
@@ -23,7 +23,7 @@ type Stranger = z.output<typeof pairingAnswers.list>["requests"][number];
 
 /** Makes the person who sets up the owner, by a message that this person writes, or by the id. Undefined when nobody is made one. */
 export async function ownerStep(
-  talk: Talk,
+  talk: TerminalQuestions,
   scene: SetupScene,
   { channel, companion }: { channel: SetUpChannel; companion: Companion },
 ): Promise<OwnerChat | undefined> {
@@ -73,7 +73,7 @@ async function firstStranger(io: Io, channel: string, signal: AbortSignal): Prom
   return new Promise(() => undefined);
 }
 
-async function letIn(talk: Talk, scene: SetupScene, stranger: Stranger): Promise<OwnerChat | undefined> {
+async function letIn(talk: TerminalQuestions, scene: SetupScene, stranger: Stranger): Promise<OwnerChat | undefined> {
   const { channel, code, senderId, account, name } = stranger;
   const who = withoutTerminalControls(name === undefined ? senderId : `${name} (${senderId})`);
   const isMe = await talk.confirm(`${who} has written; the code in that chat is ${code}. Is this you?`);
@@ -94,7 +94,11 @@ async function letIn(talk: Talk, scene: SetupScene, stranger: Stranger): Promise
   return { channel, id: senderId, account };
 }
 
-async function typedOwner(talk: Talk, scene: SetupScene, { id: channel, label }: SetUpChannel): Promise<OwnerChat> {
+async function typedOwner(
+  talk: TerminalQuestions,
+  scene: SetupScene,
+  { id: channel, label }: SetUpChannel,
+): Promise<OwnerChat> {
   const id = await talk.type({
     message: `Your own id on ${label}`,
     check: (text) =>

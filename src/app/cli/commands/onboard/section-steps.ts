@@ -7,7 +7,7 @@ import { placeFrom } from "../agents/list.ts";
 import { mainAgent, writeEdits } from "./scene.ts";
 import { quiet } from "./service-step.ts";
 import { agentWishEdits, gatewayEdits, makePlaces } from "./settings.ts";
-import type { Talk } from "./talk.ts";
+import type { TerminalQuestions } from "./talk.ts";
 import type { SetupStep } from "./tour.ts";
 
 export const WORKSPACE_STEP: SetupStep = {
@@ -57,7 +57,7 @@ export const GATEWAY_STEP: SetupStep = {
 };
 
 /** Undefined for the password that is there. */
-async function askPassword(talk: Talk, isThere: boolean): Promise<string | undefined> {
+async function askPassword(talk: TerminalQuestions, isThere: boolean): Promise<string | undefined> {
   const message = isThere ? "Password; empty for the one that is there" : "Password";
   const typed = await talk.typeHidden({ message, mayBeEmpty: isThere });
   return typed === "" ? undefined : typed;
@@ -85,7 +85,7 @@ export const WEB_STEP: SetupStep = {
 
 /** Switches entries of a list on and off until the person is done. */
 async function switchEach(
-  talk: Talk,
+  talk: TerminalQuestions,
   message: string,
   { rows, set }: { rows: () => Promise<readonly Row[]>; set: (id: string, isOn: boolean) => Promise<void> },
 ): Promise<void> {

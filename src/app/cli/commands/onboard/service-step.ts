@@ -4,13 +4,13 @@ import { readState } from "../../state.ts";
 import { serviceInstall, serviceOf } from "../gateway/gateway-service.ts";
 import type { Companion } from "./companion.ts";
 import { openScene, type SetupScene } from "./scene.ts";
-import type { Talk } from "./talk.ts";
+import type { TerminalQuestions } from "./talk.ts";
 
 /** What runs the gateway after the set-up. `running`: it runs already, by somebody else. */
 export type RunsBy = "service" | "terminal" | "running" | "nobody";
 
 /** Asks what runs the gateway, and installs the service. */
-export async function serviceStep(talk: Talk, { io }: SetupScene, companion: Companion): Promise<RunsBy> {
+export async function serviceStep(talk: TerminalQuestions, { io }: SetupScene, companion: Companion): Promise<RunsBy> {
   const installed = await serviceOf(io);
   if (installed?.state.running) {
     talk.done("The service runs.");

@@ -1,3 +1,4 @@
+import type * as Clack from "@clack/prompts";
 import { styleText } from "node:util";
 import { withFix } from "../../../../types/errors.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
@@ -16,7 +17,7 @@ export class StepLeft extends Error {
   }
 }
 
-export interface Choice<Value extends string> {
+export interface AnswerChoice<Value extends string> {
   readonly value: Value;
   readonly label: string;
   readonly hint?: string;
@@ -33,21 +34,21 @@ interface Typed {
   readonly check?: (text: string) => string | undefined;
 }
 
-type Prompts = typeof import("@clack/prompts");
+type Prompts = typeof Clack;
 
 /**
  * Questions to a person at a terminal. A question that is left with Ctrl-C or Escape asks where to go and throws `StepLeft`; a second one ends
  * the set-up.
  */
-export class Talk {
+export class TerminalQuestions {
   readonly #prompts: Prompts;
 
   private constructor(prompts: Prompts) {
     this.#prompts = prompts;
   }
 
-  static async open(): Promise<Talk> {
-    return new Talk(await import("@clack/prompts"));
+  static async open(): Promise<TerminalQuestions> {
+    return new TerminalQuestions(await import("@clack/prompts"));
   }
 
   begin = (title: string): void => this.#prompts.intro(styleText("inverse", ` ${title} `));
@@ -60,7 +61,7 @@ export class Talk {
 
   async choose<Value extends string>(
     message: string,
-    choices: readonly Choice<Value>[],
+    choices: readonly AnswerChoice<Value>[],
     initial?: Value,
   ): Promise<Value> {
     const answer = await this.#select(message, choices, { ...(initial !== undefined && { initialValue: initial }) });
@@ -70,7 +71,7 @@ export class Talk {
   /** The same, until `found` resolves with a value. */
   async chooseUntil<Value extends string, Found>(
     message: string,
-    choices: readonly Choice<Value>[],
+    choices: readonly AnswerChoice<Value>[],
     found: (signal: AbortSignal) => Promise<Found>,
   ): Promise<{ readonly chosen: Value } | { readonly found: Found }> {
     const over = new AbortController();
@@ -92,7 +93,7 @@ export class Talk {
 
   async #select<Value extends string>(
     message: string,
-    choices: readonly Choice<Value>[],
+    choices: readonly AnswerChoice<Value>[],
     more: { readonly initialValue?: Value; readonly signal?: AbortSignal },
   ): Promise<Value | undefined> {
     const values = choices.map(({ value }) => value);
@@ -131,7 +132,7 @@ export class Talk {
   }
 }
 
-const WAYS: readonly Choice<Way>[] = [
+const WAYS: readonly AnswerChoice<Way>[] = [
   { value: "back", label: "Back to the step before" },
   { value: "again", label: "Begin this step again" },
   { value: "leave", label: "Leave the set-up", hint: "what is set up stays; openclaw onboard continues" },

@@ -22,7 +22,7 @@ import {
 } from "./scene.ts";
 import { quiet, serviceStep, type RunsBy } from "./service-step.ts";
 import { agentWishEdits, firstEdits, gatewayEdits, makePlaces } from "./settings.ts";
-import { StepLeft, Talk } from "./talk.ts";
+import { StepLeft, TerminalQuestions } from "./talk.ts";
 
 /** What the steps learn of each other. */
 export interface Tour {
@@ -38,7 +38,7 @@ export interface SetupStep {
   readonly id: string;
   /** Whether the step has something to ask; always when unset. */
   readonly isOpen?: (tour: Tour) => boolean;
-  run(talk: Talk, scene: SetupScene, tour: Tour): Promise<void>;
+  run(talk: TerminalQuestions, scene: SetupScene, tour: Tour): Promise<void>;
 }
 
 export const AGENT_STEP: SetupStep = {
@@ -128,7 +128,7 @@ async function stepsOf(flags: Flags): Promise<readonly SetupStep[]> {
 /** `openclaw onboard` at a terminal. Returns the exit code: 0 also when the person has left. */
 export async function onboardByTalk(io: Io, flags: Flags): Promise<number> {
   await openScene(io);
-  const talk = await Talk.open();
+  const talk = await TerminalQuestions.open();
   talk.begin("OpenClaw set-up");
   const tour: Tour = { flags, companion: new Companion() };
   try {
@@ -153,7 +153,7 @@ const RISK = [
 ].join("\n");
 
 /** The notice, and what becomes of a config that is there. False when the person leaves. */
-async function begin(talk: Talk, io: Io, flags: Flags): Promise<boolean> {
+async function begin(talk: TerminalQuestions, io: Io, flags: Flags): Promise<boolean> {
   try {
     talk.note(RISK, "Before you begin");
     if (!isOn(flags, "accept-risk") && !(await talk.confirm("Go on?"))) return false;
@@ -173,7 +173,7 @@ async function begin(talk: Talk, io: Io, flags: Flags): Promise<boolean> {
   }
 }
 
-async function resetBy(talk: Talk, scene: SetupScene, given: string | undefined): Promise<true> {
+async function resetBy(talk: TerminalQuestions, scene: SetupScene, given: string | undefined): Promise<true> {
   const scope =
     RESET_SCOPES.find((one) => one === given) ??
     (await talk.choose<ResetScope>("What is set aside?", [
@@ -187,7 +187,7 @@ async function resetBy(talk: Talk, scene: SetupScene, given: string | undefined)
 
 /** Runs the steps in order. False when the person leaves. */
 export async function walk(
-  talk: Talk,
+  talk: TerminalQuestions,
   io: Io,
   { steps, tour }: { readonly steps: readonly SetupStep[]; readonly tour: Tour },
 ): Promise<boolean> {
@@ -209,7 +209,7 @@ const before = (steps: readonly SetupStep[], at: number, tour: Tour): number =>
   );
 
 async function runStep(
-  talk: Talk,
+  talk: TerminalQuestions,
   io: Io,
   { step, tour }: { readonly step: SetupStep; readonly tour: Tour },
 ): Promise<"on" | StepLeft["way"]> {
@@ -225,7 +225,7 @@ async function runStep(
 }
 
 /** A step that failed wrote nothing. */
-async function retryOrGo(talk: Talk): Promise<"on" | StepLeft["way"]> {
+async function retryOrGo(talk: TerminalQuestions): Promise<"on" | StepLeft["way"]> {
   try {
     return await talk.choose<"on" | StepLeft["way"]>("What now?", [
       { value: "again", label: "Try this step again" },
@@ -240,7 +240,7 @@ async function retryOrGo(talk: Talk): Promise<"on" | StepLeft["way"]> {
 }
 
 /** The last words: a message in the owner's own chat, and the page's address. */
-async function greet(talk: Talk, scene: SetupScene, tour: Tour): Promise<void> {
+async function greet(talk: TerminalQuestions, scene: SetupScene, tour: Tour): Promise<void> {
   const { io, state } = scene;
   await ensureGatewayToken(state.paths, state.config);
   const { owner = tour.channel && ownerOn(scene, tour.channel.id), companion, runsBy, flags } = tour;
@@ -259,7 +259,11 @@ async function greet(talk: Talk, scene: SetupScene, tour: Tour): Promise<void> {
   );
 }
 
-async function sendFirst(talk: Talk, scene: SetupScene, { channel, id, account }: OwnerChat): Promise<void> {
+async function sendFirst(
+  talk: TerminalQuestions,
+  scene: SetupScene,
+  { channel, id, account }: OwnerChat,
+): Promise<void> {
   const message = `${mainAgent(scene).identityName ?? "Your agent"} is set up and hears you. Write anything.`;
   const to = { channel, to: `user:${id}`, ...(account !== undefined && { account }) };
   try {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { type GatewayUnderTest, type Home, PATIENCE } from "../../kit/gateway/process.ts";
@@ -15,11 +15,19 @@ async function copyOf(world: World, { stateDir }: Home): Promise<Home> {
   return copy;
 }
 
+/** The files below a directory. What packages of plugins lead to is not entered: other tests write there. */
+const filesBelow = (dir: string): readonly string[] =>
+  readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory() && entry.name !== "node_modules") return filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+
 /** A hash of each file below a directory. */
 function hashes(dir: string): Readonly<Record<string, string>> {
-  const paths = readdirSync(dir, { recursive: true, encoding: "utf8" }).map((name) => join(dir, name));
-  const files = paths.filter((path) => !path.includes("/node_modules/") && lstatSync(path).isFile());
-  return Object.fromEntries(files.map((path) => [path, createHash("sha256").update(readFileSync(path)).digest("hex")]));
+  return Object.fromEntries(
+    filesBelow(dir).map((path) => [path, createHash("sha256").update(readFileSync(path)).digest("hex")]),
+  );
 }
 
 const filesWith = (dir: string, text: string): readonly string[] =>

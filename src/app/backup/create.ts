@@ -270,6 +270,7 @@ async function fileFor(output: string, name: string, assets: readonly { sourcePa
   return file;
 }
 
+// A path that cannot be looked at is refused when it is written to, with the reason.
 const isFolder = async (path: string): Promise<boolean> =>
   (await isThere(path)) && (await stat(path).catch(() => undefined))?.isDirectory() === true;
 
@@ -346,6 +347,7 @@ async function passesLink(from: string, target: string): Promise<boolean> {
   let at = isAbsolute(target) ? sep : from;
   for (const part of target.split(sep).slice(0, -1)) {
     at = join(at, part);
+    // What is not there, or cannot be looked at, is no link that leads elsewhere.
     if ((await lstat(at).catch(() => undefined))?.isSymbolicLink() === true) return true;
   }
   return false;

@@ -27,6 +27,7 @@ const START = "age-encryption.org/v1";
 /** Ends `bytes` encrypted in `file` (0600). Throws USAGE for a key that is none. */
 export async function writeEncrypted(file: string, bytes: Readable, to: EncryptFor): Promise<void> {
   const encrypter = await encrypterFor(to);
+  // Chunks of a stream of bytes are bytes; the type of `from` does not say so.
   const encrypted = await encrypter.encrypt(ReadableStream.from(bytes) as ReadableStream<Uint8Array>);
   await pipeline(readableOf(encrypted), createWriteStream(file, { mode: 0o600, flags: "wx" }));
 }
@@ -83,11 +84,13 @@ export async function withArchive<T>(file: string, keys: Keys, work: (archive: s
 
 const PREFIX = "openclaw-decrypted-";
 
+// What cannot be looked at is left to the reader of the archive, whose error has the reason.
 const isFile = async (file: string): Promise<boolean> => (await lstat(file).catch(() => undefined))?.isFile() === true;
 
 async function decrypt(file: string, archive: string, keys: Keys): Promise<void> {
   const decrypter = await decrypterWith(file, keys);
   try {
+    // A file without an encoding is read as bytes; the type of `toWeb` does not say so.
     const bytes = Readable.toWeb(createReadStream(file)) as ReadableStream<Uint8Array>;
     const plain = await decrypter.decrypt(bytes);
     await pipeline(readableOf(plain), createWriteStream(archive, { mode: 0o600, flags: "wx" }));

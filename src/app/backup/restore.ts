@@ -71,6 +71,7 @@ async function restoreArchive(
       setAside,
     };
   } catch (error) {
+    // The error below is the reason to tell; the next restore removes what is left.
     await rm(staging, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }).catch(() => undefined);
     throw error instanceof OpenClawError ? error : diskError(error, target);
   }

@@ -287,6 +287,7 @@ function deniedResults(faults: readonly AccessFault[]): readonly CheckResult[] {
 const NO_FAULT: AccessFault = { path: "", why: "", fix: "" };
 
 async function look({ path, mode }: Target): Promise<CheckResult | undefined> {
+  // A file that cannot be looked at has a check of its own, which names the fault.
   const facts = await unlessMissing(stat(path)).catch(() => undefined);
   if (!facts || (facts.mode & 0o077) === 0) return undefined;
   const wanted = mode.toString(8);

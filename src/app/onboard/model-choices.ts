@@ -77,7 +77,7 @@ export async function detectChoices(
   return [...keyed, ...local];
 }
 
-/** The id under which a server that a person names stands in the config: `custom-`, then its host and port. */
+/** The provider id of a custom server in the config: `custom-`, then its host and port. */
 export function customProvider(baseUrl: string): string {
   const { host } = new URL(baseUrl);
   return `custom-${host

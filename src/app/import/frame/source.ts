@@ -319,6 +319,7 @@ export class SourceDatabases {
 
   /** Closes and removes the copies. */
   async close(): Promise<void> {
+    // A database that could not be opened was named when it was asked for.
     for (const opening of this.#open.values()) (await opening.catch(() => undefined))?.close();
     await rm(this.#dir, { recursive: true, force: true });
   }

@@ -36,7 +36,7 @@ export async function channelStep(talk: TerminalQuestions, scene: SetupScene): P
 const NONE = "none";
 type Keys = ReadonlyMap<string, unknown>;
 
-/** `other`: another channel is to be chosen. Undefined when the person goes on without one. */
+/** `other`: the person wants to choose another channel. Undefined when the person wants none. */
 async function addChannel(
   talk: TerminalQuestions,
   { io, state }: SetupScene,

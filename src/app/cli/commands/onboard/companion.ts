@@ -23,6 +23,7 @@ export class Companion {
       child.once("error", reject);
       child.once("exit", (code) => reject(notStarted(`it ended with code ${code ?? "none"}`)));
     });
+    // The gateway may also end later, when nobody waits for its start any more.
     failed.catch(() => undefined);
     const health = await Promise.race([awaitHealth(io, START_MS), failed]);
     if (health.kind !== "ok") throw notStarted(health.kind === "ill" ? health.why : "it did not start");

@@ -65,6 +65,8 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   /** Behind `gateway run`. */
   readonly args?: readonly string[];
+  /** What `gateway run` is given to; Node with the program of the home when unset. */
+  readonly command?: readonly [string, ...string[]];
 }
 
 /** How long a step may take on a machine that has other work to do. */
@@ -150,8 +152,9 @@ const envOf = (home: Home, more: Record<string, string>): Record<string, string>
   ...more,
 });
 
-function spawnGateway(home: Home, { env = {}, args = [] }: StartOptions): Running {
-  const child = spawn(process.execPath, [...NODE_ARGS, home.program ?? BIN, "gateway", "run", ...args], {
+function spawnGateway(home: Home, { env = {}, args = [], command }: StartOptions): Running {
+  const [program, ...before] = command ?? [process.execPath, ...NODE_ARGS, home.program ?? BIN];
+  const child = spawn(program, [...before, "gateway", "run", ...args], {
     env: envOf(home, env),
     stdio: ["ignore", "pipe", "pipe"],
   });

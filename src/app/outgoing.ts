@@ -159,7 +159,7 @@ export async function deliverAndWait(
 const refused = (message: string): MethodError => new MethodError("INVALID_REQUEST", message);
 
 const noAccount = (account: string, channel: string): MethodError =>
-  new MethodError("INVALID_REQUEST", `No account ${account} of ${channel} is on.`, {
+  new MethodError("NOT_FOUND", `No account ${account} of ${channel} is on.`, {
     details: {
       code: "CHANNEL_MISSING",
       fix: "List the accounts: openclaw channels list --all. Add one: openclaw channels add.",

@@ -10,7 +10,10 @@ import type {
   SessionWindow,
   TranscriptEntry,
   SessionWatcher,
+  NextConversation,
+  Succession,
   TranscriptUpdate,
+  RowUpdateOptions,
 } from "../types/session.ts";
 import type { ChatMessage } from "../types/run/model.ts";
 import { patchRow } from "./rows/row.ts";
@@ -128,14 +131,22 @@ export class HeldSession implements Session {
     this.#held().branch(entryId);
   }
 
-  async update(patch: SessionPatch, options: { now?: boolean } = {}): Promise<void> {
+  async update(patch: SessionPatch, options: RowUpdateOptions = {}): Promise<void> {
     this.#held();
     const { rows } = this.#keeper;
-    if (options.now) return void (await rows.patchNow(this.key, this.entry, patch));
+    if (options.now) return this.#updateNow(patch, options);
     const changesFile = patch.sessionId !== undefined || patch.sessionFile !== undefined;
     rows.set(this.key, patchRow(this.entry, patch));
     if (changesFile) await rows.flush();
     else await this.#record();
+  }
+
+  async #updateNow(patch: SessionPatch, { resumedFrom }: RowUpdateOptions): Promise<void> {
+    await this.#keeper.rows.patchNow(this.key, this.entry, patch);
+    if (this.#recorded) return;
+    this.#recorded = Promise.resolve();
+    this.#isRecorded = true;
+    this.#keeper.watcher?.started({ ...this.#facts(), ...(resumedFrom !== undefined && { resumedFrom }) });
   }
 
   async reset(reason: ResetReason, by?: ResetBy): Promise<void> {
@@ -146,8 +157,20 @@ export class HeldSession implements Session {
     const { row, transcript, archived } = await this.#keeper.renew(this.key, this.entry);
     this.#draft = row;
     this.#transcript = transcript;
-    watcher?.ended({ ...facts, reason, messageCount: messages.length, archived, nextSessionId: this.id });
+    const next = { key: this.key, sessionId: this.id };
+    watcher?.ended({ ...facts, reason, messageCount: messages.length, archived, next });
     watcher?.started({ ...this.#facts(), resumedFrom: facts.sessionId });
+  }
+
+  async succeed<T extends NextConversation>(begin: () => Promise<T>, { by, ends }: Succession): Promise<T> {
+    const { watcher } = this.#keeper;
+    const facts = this.#facts();
+    const messages = watcher?.wantsMessages === true ? await this.#messages() : [];
+    await watcher?.beforeReset({ ...facts, reason: "new", messages, by });
+    const next = await begin();
+    const ended = { ...facts, reason: "new" as const, messageCount: messages.length, archived: undefined, next };
+    if (ends) watcher?.ended(ended);
+    return next;
   }
 
   #facts(): ConversationFacts {

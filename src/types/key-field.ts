@@ -26,7 +26,8 @@ function marked<T extends z.ZodType>(field: T, form: KeyForm = "key"): T {
 export const keyField = (): z.ZodString => marked(z.string());
 
 /** A session key that a client gives; the method gets it as it is inside the gateway. */
-export const keyParam = () => marked(z.string().min(1).max(512)).transform(sessionKey);
+export const keyParam = () =>
+  marked(z.string().min(1, "names a conversation, and must not be blank").max(512)).transform(sessionKey);
 
 /** A conversation in an answer, as somebody named it. */
 export const namedKeyField = (form: "alias" | "place"): z.ZodString => marked(z.string(), form);

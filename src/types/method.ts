@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { OpenClawError, withFix } from "./errors.ts";
 
 export type Scope = "operator.read" | "operator.write" | "operator.admin" | "operator.approvals" | "operator.pairing";
 
@@ -71,6 +72,14 @@ export class MethodError extends Error {
     this.details = more.details;
     this.retryAfterMs = more.retryAfterMs;
   }
+}
+
+/** An operator's error as the answer to the request that it refuses, with its code and fix. Another error is returned unchanged. */
+export function asRefusal(error: unknown): unknown {
+  if (!(error instanceof OpenClawError)) return error;
+  const { code, fix } = error;
+  const kind = code === "NOT_FOUND" ? code : "INVALID_REQUEST";
+  return new MethodError(kind, withFix(error), { details: { code, fix } });
 }
 
 /**

@@ -206,10 +206,27 @@ export interface Session extends SessionFile {
    * Changes fields of the row; `undefined` deletes one. Durable within seconds. With `now` it is durable when it resolves, and when
    * it rejects nothing is changed.
    */
-  update(patch: SessionPatch, options?: { now?: boolean }): Promise<void>;
+  update(patch: SessionPatch, options?: RowUpdateOptions): Promise<void>;
   /** Archives the transcript as `<file>.reset.<timestamp>` and begins a new one under the same key, keeping settings. */
   reset(reason: ResetReason, by?: ResetBy): Promise<void>;
+  /** Informs watchers as a reset does, while `begin` makes the conversation that follows this one, which stays as it is. */
+  succeed<T extends NextConversation>(begin: () => Promise<T>, how: Succession): Promise<T>;
   release(): void;
+}
+
+export interface RowUpdateOptions {
+  readonly now?: boolean;
+  /** Id of the conversation that a new one follows. */
+  readonly resumedFrom?: string | undefined;
+}
+
+/** The conversation that follows another one under its own key. */
+export type NextConversation = Pick<ConversationFacts, "key" | "sessionId">;
+
+export interface Succession {
+  readonly by: ResetBy;
+  /** Watchers are told that the earlier conversation has ended. */
+  readonly ends: boolean;
 }
 
 export type SessionPatch = { [K in keyof SessionEntry]?: SessionEntry[K] | undefined };
@@ -445,7 +462,8 @@ export interface SessionWatcher {
       readonly messageCount: number;
       /** Absolute path of the archived transcript; undefined when there was no file. */
       readonly archived: string | undefined;
-      readonly nextSessionId?: string;
+      /** The conversation that follows, under the same key or its own. */
+      readonly next?: NextConversation;
     },
   ): void;
   /** `resumedFrom`: id of the conversation that the new one replaces. */

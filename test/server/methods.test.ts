@@ -606,6 +606,20 @@ test("questions of plugins are marked, and listed by themselves", async () => {
   gateway.chat.waiting.pop();
 });
 
+test("a decision that names the wrong kind leaves the question waiting; of an ended one the record is answered", async () => {
+  const [first] = gateway.chat.waiting;
+  gateway.chat.waiting.push({ ...first!, id: "of-exec" });
+  const decide = (id: string, kind: string) => client.request("approval.resolve", { id, kind, decision: "deny" });
+  expect(await decide("of-exec", "plugin")).toMatchObject({
+    error: { code: "INVALID_REQUEST", details: { code: "APPROVAL_KIND_MISMATCH", approvalKind: "exec" } },
+  });
+  expect(await client.request("approval.get", { id: "of-exec" })).toMatchObject({
+    payload: { approval: { status: "pending" } },
+  });
+  expect(await decide("nothing", "exec")).toMatchObject({ error: { details: { reason: "APPROVAL_NOT_FOUND" } } });
+  gateway.chat.waiting.pop();
+});
+
 test("an answer that a question does not offer is refused with those that it offers", async () => {
   gateway.chat.offers.set("always-only", ["allow-always", "deny"]);
   const answer = await client.request("exec.approval.resolve", { id: "always-only", decision: "allow-once" });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { EntryBody } from "../../src/types/session.ts";
-import { assistant, facts } from "../kit/server/scripted-chat.ts";
+import { assistant, ends, facts } from "../kit/server/scripted-chat.ts";
 import { expectShape } from "./shapes.ts";
 import { RawClient, startTestServer, type TestServer } from "../kit/server/server.ts";
 
@@ -57,11 +57,86 @@ describe("sessions.create", () => {
     [{ toolsAllow: ["exec"] }, "PARAMETER_NOT_SERVED"],
     [{ agentId: "nobody" }, "UNKNOWN_AGENT_ID"],
     [{ key: "agent:coder:x", agentId: "main" }, "AGENT_MISMATCH"],
+    [{ label: "plans" }, "LABEL_IN_USE"],
   ])("refuses %o, and makes nothing", async (params, code) => {
     const before = gateway.sessions.count;
     expect(await ask("sessions.create", params)).toMatchObject({ ok: false, error: { details: { code } } });
     expect(gateway.sessions.count).toBe(before);
   });
+
+  test.each([
+    [{ succeedsParent: true }, "succeedsParent requires parentSessionKey"],
+    [{ succeedsParent: false, parentSessionKey: "main" }, "succeedsParent requires emitCommandHooks"],
+    [{ succeedsParent: true, emitCommandHooks: true, fork: true, parentSessionKey: "main" }, "succeedsParent and fork"],
+    [{ spawnDepth: 2 }, "spawnDepth requires parentSessionKey"],
+    [{ spawnDepth: 0, parentSessionKey: "main" }, "spawnDepth"],
+    [{ key: "agent:main:main", emitCommandHooks: true, parentSessionKey: "main" }, "not its own parent"],
+  ])("refuses %o, since its parts do not fit together", async (params, why) => {
+    const before = gateway.sessions.count;
+    expect(await ask("sessions.create", params)).toMatchObject({
+      error: { code: "INVALID_REQUEST", message: expect.stringContaining(why) },
+    });
+    expect(gateway.sessions.count).toBe(before);
+  });
+
+  test("begins a session below a parent, so many levels deep", async () => {
+    const params = { key: "agent:main:deep", parentSessionKey: "agent:main:mine", spawnDepth: 2 };
+    expect(await ask("sessions.create", params)).toMatchObject({
+      payload: { entry: { spawnDepth: 2, parentSessionKey: "agent:main:mine" } },
+    });
+  });
+
+  test("does not leave a parent whose run is active", async () => {
+    gateway.sessions.add("at-work");
+    const run = gateway.chat.begin(facts("at-work-run", "at-work"));
+    const params = { parentSessionKey: "agent:main:at-work", emitCommandHooks: true };
+    expect(await ask("sessions.create", params)).toMatchObject({
+      error: { code: "UNAVAILABLE", details: { code: "PARENT_ACTIVE" }, retryable: true },
+    });
+    run.tell(ends());
+  });
+});
+
+describe("a label", () => {
+  const patch = (key: string, label: string | null) => ask("sessions.patch", { key, label });
+
+  test("is that of one session of an agent", async () => {
+    for (const key of ["agent:main:label-1", "agent:main:label-2", "agent:coder:label-3"])
+      gateway.sessions.add(key.replace("agent:main:", ""));
+    expect(await patch("agent:main:label-1", "garden")).toMatchObject({ ok: true });
+    for (const label of ["garden", " garden "])
+      expect(await patch("agent:main:label-2", label)).toMatchObject({
+        error: { message: "label already in use: garden", details: { code: "LABEL_IN_USE", kind: "CONFLICT" } },
+      });
+    expect(await patch("agent:main:label-1", "garden")).toMatchObject({ ok: true });
+    expect(await patch("agent:coder:label-3", "garden")).toMatchObject({ ok: true });
+    expect(await patch("agent:main:label-1", null)).toMatchObject({ ok: true });
+    expect(await patch("agent:main:label-2", "garden")).toMatchObject({ ok: true });
+  });
+});
+
+test.each([
+  ["sessions.patch", { key: " ", label: "x" }],
+  ["sessions.create", { key: " " }],
+  ["sessions.describe", { key: "" }],
+  ["sessions.delete", { key: "  " }],
+  ["sessions.reset", { key: " " }],
+  ["chat.send", { sessionKey: " ", message: "x", idempotencyKey: "blank" }],
+  ["chat.history", { sessionKey: "" }],
+])("%s says of a blank key what is wrong: %o", async (method, params) => {
+  expect(await ask(method, params)).toMatchObject({
+    error: {
+      code: "INVALID_REQUEST",
+      message: expect.stringMatching(/key: names a conversation, and must not be blank$/i),
+    },
+  });
+});
+
+test("sessions.import makes no session of an agent that does not exist", async () => {
+  const before = gateway.sessions.count;
+  const params = { key: "agent:nobody:x", sessionId: "3f2b1c1e-6f0a-4c1e-9d5c-0a1b2c3d4e5f" };
+  expect(await ask("sessions.import", params)).toMatchObject({ error: { details: { code: "UNKNOWN_AGENT_ID" } } });
+  expect(gateway.sessions.count).toBe(before);
 });
 
 test.each(["agent:main:telegram:default:99999", "agent:coder:telegram:default:group:-7"])(

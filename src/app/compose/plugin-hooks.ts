@@ -69,7 +69,7 @@ function sessionHooks(hooks: Hooks, live: Live, said: (key: SessionKey) => Promi
       const more = { ...event, conversation, heardGuests, ...by };
       await hooks.ask({ name: "session:reset", event: more, context }, () => undefined);
     },
-    ended({ key, sessionId, file, archived, reason, messageCount, nextSessionId, ...facts }) {
+    ended({ key, sessionId, file, archived, reason, messageCount, next, ...facts }) {
       const event = {
         sessionId,
         sessionKey: key,
@@ -77,7 +77,7 @@ function sessionHooks(hooks: Hooks, live: Live, said: (key: SessionKey) => Promi
         messageCount,
         sessionFile: archived ?? file,
         transcriptArchived: archived !== undefined,
-        ...(nextSessionId !== undefined && { nextSessionId, nextSessionKey: key }),
+        ...(next && { nextSessionId: next.sessionId, nextSessionKey: next.key }),
       };
       hooks.notify("session_end", event, contextOf({ key, sessionId, file, ...facts }));
     },

@@ -123,7 +123,7 @@ function nameSession(params: AgentParams, ports: Ports): SessionKey {
   const { defaultAgent } = ports.catalog;
   const agent = params.agentId === undefined ? defaultAgent : agentId(params.agentId);
   if (!ports.catalog.agents().some(({ id }) => id === agent))
-    throw new MethodError("INVALID_REQUEST", `there is no agent "${agent}"`, {
+    throw new MethodError("NOT_FOUND", `there is no agent "${agent}"`, {
       details: { code: "UNKNOWN_AGENT_ID", agentId: agent },
     });
   if (params.sessionId !== undefined) return explicitSession(agent, params.sessionId, ports);

@@ -134,7 +134,10 @@ function recordMethods(approvals: Approvals): readonly Method[] {
       params: z.looseObject({ id: z.string().min(1), kind: z.string(), decision: z.enum(PERSONS_ANSWERS) }),
       result: z.looseObject({ applied: z.boolean(), approval: approvalAnswers.record }),
       async run({ id, kind, decision }) {
-        if ((await find(id))?.kind !== kind) throw tooLate(undefined);
+        const asked = await find(id);
+        if (asked === undefined) throw tooLate(undefined);
+        if (asked.shown.status !== "pending") return { applied: false, approval: asked.shown };
+        if (asked.kind !== kind) throw ofOtherKind(kind, asked.kind);
         const ended = approvals.whenEnded(id);
         const offered = approvals.offered(id);
         const applied = approvals.resolve(id, decision);
@@ -295,6 +298,11 @@ function decisionOf(
   const decision = how === "timeout" || how === "abort" || how === "restart" ? null : how;
   return { id, decision, ...(asked && { createdAtMs: asked.createdAt, expiresAtMs: asked.expiresAt }) };
 }
+
+const ofOtherKind = (kind: string, is: ApprovalKind): MethodError =>
+  new MethodError("INVALID_REQUEST", `kind: this is no approval of the kind "${kind}" but of "${is}"; it still waits`, {
+    details: { code: "APPROVAL_KIND_MISMATCH", approvalKind: is },
+  });
 
 const notOffered = (decision: string, allowedDecisions: readonly string[]): MethodError =>
   new MethodError("INVALID_REQUEST", `this approval does not offer ${decision}`, {

@@ -131,6 +131,7 @@ async function continueAt(session: Session, entryId: string | null, why: "rewind
 }
 
 const invalid = (text: string): MethodError => new MethodError("INVALID_REQUEST", text);
+const notFound = (text: string): MethodError => new MethodError("NOT_FOUND", text);
 
 async function requireLeaf(key: SessionKey, leafEntryId: string, { sessions }: Ports): Promise<void> {
   const tree = await sessions.tree(key);
@@ -142,9 +143,9 @@ async function requireLeaf(key: SessionKey, leafEntryId: string, { sessions }: P
 
 /** The turn of a person on the branch that is continued. */
 async function personsTurn(key: SessionKey, entryId: string, { sessions, keys }: Ports): Promise<MessageEntry> {
-  if (!sessions.peek(key)) throw invalid(`session not found: ${keys.wire(key)}`);
+  if (!sessions.peek(key)) throw notFound(`session not found: ${keys.wire(key)}`);
   const found = (await sessions.tree(key)).find(entryId);
-  if (!found) throw invalid(`message entry not found: ${entryId}`);
+  if (!found) throw notFound(`message entry not found: ${entryId}`);
   const { entry, isActive } = found;
   if (entry.type !== "message" || entry.message.role !== "user")
     throw invalid(`entry is not a user message: ${entryId}`);
@@ -172,11 +173,11 @@ export async function forkParent(key: SessionKey, parent: SessionKey | undefined
   if (parent === undefined) throw invalid("fork requires parentSessionKey");
   if (isOfChannel(key, ports))
     throw invalid(`a conversation is not copied into the chat of a channel: ${keys.wire(key)}`);
-  if (sessions.peek(key)) throw invalid(`there is a session already: ${keys.wire(key)}`);
+  if (sessions.peek(key)) throw new MethodError("CONFLICT", `there is a session already: ${keys.wire(key)}`);
   const active = (await sessions.tree(parent)).branches.find(({ isActive }) => isActive);
   const open = active?.messages.find(({ message }) => message.role === "user");
   const until = chat.active(parent).length > 0 ? open?.parentId : undefined;
   const entry = await sessions.fork(parent, { to: key, until, patch });
-  if (!entry) throw invalid(`session not found: ${keys.wire(parent)}`);
-  return { sessionId: entry.sessionId, entry };
+  if (!entry) throw notFound(`session not found: ${keys.wire(parent)}`);
+  return { key, sessionId: entry.sessionId, entry };
 }

@@ -33,6 +33,7 @@ const covers = (caller: Caller, scopes: readonly string[]): boolean =>
   scopes.every((scope) => hasScope(caller.scopes, scope));
 
 const deny = (message: string) => new MethodError("INVALID_REQUEST", message);
+const unknown = (id: "requestId" | "deviceId") => new MethodError("NOT_FOUND", `unknown ${id}`);
 
 /** What people do with the devices of clients. A denial does not say whether there is such a device. */
 class DeviceDesk {
@@ -57,7 +58,7 @@ class DeviceDesk {
     if (!covers(caller, request.scopes))
       throw deny("device pairing approval denied: you lack a scope that it asks for");
     const known = devices.get(request.deviceId);
-    if (known === undefined) throw deny("unknown requestId");
+    if (known === undefined) throw unknown("requestId");
     devices.take(id);
     const scopes = [...new Set([...known.token.scopes, ...request.scopes])].toSorted();
     devices.change(known.deviceId, { token: { ...known.token, scopes } });
@@ -74,7 +75,7 @@ class DeviceDesk {
   }
 
   async remove(id: string, caller: Caller) {
-    this.#known(id, caller, "unknown deviceId");
+    this.#known(id, caller, unknown("deviceId"));
     const { devices } = this.#parts;
     devices.remove(id);
     this.#disconnect(id, caller, "device removed");
@@ -84,7 +85,7 @@ class DeviceDesk {
   }
 
   async rename(id: string, label: string, caller: Caller) {
-    this.#known(id, caller, "unknown deviceId");
+    this.#known(id, caller, unknown("deviceId"));
     const { devices } = this.#parts;
     devices.change(id, { label });
     await devices.saved();
@@ -93,7 +94,7 @@ class DeviceDesk {
 
   async rotate(id: string, scopes: readonly string[] | undefined, caller: Caller) {
     const denied = "device token rotation denied";
-    const device = this.#known(id, caller, denied);
+    const device = this.#known(id, caller, deny(denied));
     if (device.token.revokedAtMs !== undefined) throw deny(denied);
     const wanted = scopes ?? device.token.scopes;
     const has = new Set(device.token.scopes);
@@ -116,7 +117,7 @@ class DeviceDesk {
 
   async revoke(id: string, caller: Caller) {
     const denied = "device token revocation denied";
-    const device = this.#known(id, caller, denied);
+    const device = this.#known(id, caller, deny(denied));
     if (!covers(caller, device.token.scopes)) throw deny(denied);
     const revokedAtMs = device.token.revokedAtMs ?? this.#clock.now();
     const { devices } = this.#parts;
@@ -149,14 +150,14 @@ class DeviceDesk {
 
   #decidable(id: string, caller: Caller, act: "approval" | "rejection"): PendingDevice {
     const request = this.#parts.devices.pending().find((one) => one.requestId === id);
-    if (request === undefined) throw deny("unknown requestId");
+    if (request === undefined) throw unknown("requestId");
     if (!maySee(caller, request.deviceId)) throw deny(`device pairing ${act} denied`);
     return request;
   }
 
-  #known(id: string, caller: Caller, denied: string): PairedDevice {
+  #known(id: string, caller: Caller, denied: MethodError): PairedDevice {
     const device = this.#parts.devices.get(id);
-    if (device === undefined || !maySee(caller, id)) throw deny(denied);
+    if (device === undefined || !maySee(caller, id)) throw denied;
     return device;
   }
 

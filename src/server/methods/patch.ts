@@ -30,7 +30,7 @@ const word = (most: number) => z.string().trim().min(1).max(most).nullish();
 // Null removes a setting.
 const patchParams = z.looseObject({
   key: keyParam(),
-  label: z.string().min(1).max(512).nullish(),
+  label: word(512),
   model: z.string().min(1).nullish(),
   thinkingLevel: z.enum(THINK_LEVELS).nullish(),
   verboseLevel: z.enum(VERBOSE_LEVELS).nullish(),
@@ -116,6 +116,7 @@ async function patchSession(params: PatchParams, ports: Ports) {
   requireUnchanged(params, key, ports);
   if (typeof params.groupActivation === "string") refuseActivation(key, ports);
   const patch = { ...patchOf(params), ...marksOf(params, ports), ...(await modelPatch(params.model, ports)) };
+  requireFreeLabel(key, params.label, ports);
   const entry = await store(key, patch, ports);
   ports.onPatched?.(key, patch, entry);
   const resolved = { modelProvider: entry.providerOverride ?? null, model: entry.modelOverride ?? null };
@@ -182,6 +183,19 @@ export function requireAgent(
   throw refused("AGENT_MISMATCH", `agentId: the session belongs to the agent ${agent}`);
 }
 
+/** Throws `MethodError` when another session of the same agent has the label: clients find a session by its label. */
+export function requireFreeLabel(
+  key: SessionKey,
+  label: string | null | undefined,
+  { sessions, catalog: { defaultAgent } }: Pick<Ports, "sessions" | "catalog">,
+): void {
+  if (typeof label !== "string" || sessions.peek(key)?.label === label) return;
+  const agent = agentOf(key, defaultAgent);
+  for (const { key: other, entry } of sessions.newest())
+    if (entry.label === label && other !== key && agentOf(other, defaultAgent) === agent)
+      throw new MethodError("CONFLICT", `label already in use: ${label}`, { details: { code: "LABEL_IN_USE" } });
+}
+
 /** Throws `MethodError` when the session is not any more what the client has seen. */
 function requireUnchanged(
   { expectedSessionId, expectedMarkedUnreadAt }: PatchParams,
@@ -192,10 +206,14 @@ function requireUnchanged(
   const isOther = expectedSessionId !== undefined && entry?.sessionId !== expectedSessionId;
   const isRead = expectedMarkedUnreadAt !== undefined && (entry?.markedUnreadAt ?? null) !== expectedMarkedUnreadAt;
   if (!isOther && !isRead) return;
-  throw new MethodError("INVALID_REQUEST", "the session has changed since the client read it; read it again", {
+  throw sessionChanged();
+}
+
+/** The session is not any more what the client has seen. */
+export const sessionChanged = (): MethodError =>
+  new MethodError("CONFLICT", "the session has changed since the client read it; read it again", {
     details: { reason: "session-changed" },
   });
-}
 
 /** A key that somebody pinned belongs to the model before. */
 const NO_PIN: SessionPatch = { authProfileOverride: undefined, authProfileOverrideSource: undefined };
@@ -215,7 +233,7 @@ export async function modelPatch(
   // A provider may serve models that no catalogue lists.
   if (id !== "" && known.some((row) => row.provider === provider))
     return { providerOverride: provider, modelOverride: id, ...NO_PIN };
-  throw new MethodError("INVALID_REQUEST", `unknown model: ${model}; models.list has the known ones`);
+  throw new MethodError("NOT_FOUND", `unknown model: ${model}; models.list has the known ones`);
 }
 
 async function store(key: SessionKey, patch: SessionPatch, { sessions }: Ports): Promise<Readonly<SessionEntry>> {
@@ -239,7 +257,6 @@ type KeyPorts = Pick<ServerPorts, "sessions" | "catalog">;
 function sessionForPatch(key: SessionKey, ports: KeyPorts): SessionKey {
   if (ports.sessions.peek(key) !== undefined) return key;
   const { catalog } = ports;
-  if (key.trim() === "") throw refused("SESSION_KEY", "the key of the session is blank");
   if (/\p{Cc}/u.test(key)) throw refused("SESSION_KEY", "the key of the session contains control characters");
   const agent = agentOf(key, catalog.defaultAgent);
   if (!catalog.agents().some(({ id }) => id === agent))

@@ -180,7 +180,7 @@ function answerMethods(questions: Questions, { clock }: Pick<Ports, "clock">): r
         const end: End =
           given && isOpen ? { status: "answered", answers: fitting(given, asked.questions) } : { status: "cancelled" };
         if (isOpen && questions.end(id, end)) return end;
-        throw new MethodError("INVALID_REQUEST", "this question has its answer, or waits no more", {
+        throw new MethodError("NOT_FOUND", "this question has its answer, or waits no more", {
           details: { code: "QUESTION_ALREADY_TERMINAL", reason: "QUESTION_ALREADY_TERMINAL" },
         });
       },
@@ -263,7 +263,7 @@ function endIn(found: End | { readonly status: "pending" }) {
 
 function known<T>(found: T | undefined, id: string): T {
   if (found !== undefined) return found;
-  throw new MethodError("INVALID_REQUEST", `there is no question with the id ${id}`, {
+  throw new MethodError("NOT_FOUND", `there is no question with the id ${id}`, {
     details: { code: "QUESTION_NOT_FOUND", reason: "QUESTION_NOT_FOUND" },
   });
 }

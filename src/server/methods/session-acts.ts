@@ -15,8 +15,9 @@ import { attachmentsSchema } from "./attachments.ts";
 import { forkParent, newChatOf } from "./branches.ts";
 import { sendChat } from "./chat.ts";
 import { lastMessages } from "./history.ts";
-import { modelPatch, requireAgent } from "./patch.ts";
+import { modelPatch, requireAgent, requireFreeLabel } from "./patch.ts";
 import { entryText } from "./session-row.ts";
+import { requireKnownAgent } from "./turn-session.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "keys" | "catalog" | "clock">;
 
@@ -26,20 +27,22 @@ export function sessionActMethods(ports: Ports, hub: Hub): readonly Method[] {
 }
 
 /** The method by which `openclaw sessions import` hands a transcript over that it has copied into the folder of sessions. */
-const importMethod = ({ sessions, chat, clock }: Ports, hub: Hub): Method =>
-  defineMethod({
+const importMethod = (ports: Ports, hub: Hub): Method => {
+  const { sessions, chat, clock } = ports;
+  return defineMethod({
     name: "sessions.import",
     scope: "operator.admin",
     mayWait: true,
     params: z.looseObject({ key: keyParam(), sessionId: z.uuid(), replace: z.boolean().default(false) }),
     result: z.looseObject({ ok: z.boolean(), key: keyField(), archived: z.boolean() }),
     run: async ({ key, sessionId, replace }) => {
-      if (sessions.withId(sessionId)) throw new MethodError("INVALID_REQUEST", "this transcript has a session already");
+      requireKnownAgent(key, ports);
+      if (sessions.withId(sessionId)) throw new MethodError("CONFLICT", "this transcript has a session already");
       if (replace) await chat.abort(key);
       const adopted = await adoptTranscript(sessions, { key, sessionId, replace, now: clock.now() });
       if (adopted.kind === "taken")
         throw new MethodError(
-          "INVALID_REQUEST",
+          "CONFLICT",
           "the session has messages; begin a new one without --key, or put its messages aside with --replace",
           { details: { code: "SESSION_TAKEN" } },
         );
@@ -47,6 +50,7 @@ const importMethod = ({ sessions, chat, clock }: Ports, hub: Hub): Method =>
       return { ok: true, key, archived: adopted.archived };
     },
   });
+};
 
 const createParams = z.looseObject({
   key: keyParam().optional(),
@@ -61,6 +65,12 @@ const createParams = z.looseObject({
   /** The session begins with a copy of its parent's conversation. */
   fork: z.boolean().optional(),
   forkFrom: z.enum(["last-completed"]).optional(),
+  /** The session is a subagent's, so many levels below a session that a person began. */
+  spawnDepth: z.int().min(1).optional(),
+  /** Hooks and plugins are told as of `/new` in the parent. */
+  emitCommandHooks: z.boolean().optional(),
+  /** The parent ends for them; true when unset. */
+  succeedsParent: z.boolean().optional(),
   /** The first message. */
   message: z.string().optional(),
   task: z.string().optional(),
@@ -68,9 +78,6 @@ const createParams = z.looseObject({
   idempotencyKey: z.string().min(1).max(256).optional(),
 });
 type CreateParams = z.output<typeof createParams>;
-
-/** The protocol's own parameters that mean nothing here, and that give no rights. */
-const WITHOUT_EFFECT: readonly string[] = ["emitCommandHooks", "spawnDepth", "succeedsParent"];
 
 const createMethod = (ports: Ports, hub: Hub): Method =>
   defineMethod({
@@ -98,19 +105,21 @@ const createMethod = (ports: Ports, hub: Hub): Method =>
 
 async function create(params: CreateParams, ports: Ports, hub: Hub) {
   refuseUnserved(params);
+  refuseParentless(params);
   const agent = knownAgent(params, ports);
   const key = params.key ?? newChatOf(agent, ports);
   requireAgent(params, key, ports);
   const model = await modelPatch(params.model, ports);
   const { label, displayName, category, thinkingLevel, parentSessionKey } = params;
+  const spawnDepth = ports.sessions.peek(key) ? undefined : params.spawnDepth;
   const patch: SessionPatch = {
-    ...defined({ label, displayName, category, thinkingLevel, parentSessionKey }),
+    ...defined({ label, displayName, category, thinkingLevel, parentSessionKey, spawnDepth }),
     ...model,
   };
-  const isFork = params.fork === true;
-  const made = isFork ? await forkParent(key, parentSessionKey, patch, ports) : await begin(key, patch, ports);
+  requireFreeLabel(key, label, ports);
+  const made = await beginBelow(key, patch, params, ports);
   hub.announceSession(key, "create", ports.clock.now());
-  const answer = { ok: true, key, ...made, resolved: resolvedModel(made.entry, ports) };
+  const answer = { ok: true, ...made, resolved: resolvedModel(made.entry, ports) };
   const message = params.message ?? params.task ?? "";
   if (message === "" && params.attachments === undefined) return { ...answer, runStarted: false };
   const idempotencyKey = params.idempotencyKey ?? randomUUID();
@@ -120,7 +129,7 @@ async function create(params: CreateParams, ports: Ports, hub: Hub) {
 
 /** Refuses the parameters that this gateway does not have: a client relies on what it said of the session's rights. */
 function refuseUnserved(params: CreateParams): void {
-  const known = new Set([...Object.keys(createParams.shape), ...WITHOUT_EFFECT]);
+  const known = new Set(Object.keys(createParams.shape));
   const asked = Object.entries(params).flatMap(([name, value]) =>
     known.has(name) || value === undefined || value === null || value === false ? [] : [name],
   );
@@ -128,6 +137,39 @@ function refuseUnserved(params: CreateParams): void {
   throw new MethodError("INVALID_REQUEST", `this gateway does not support these parameters: ${asked.join(", ")}`, {
     details: { code: "PARAMETER_NOT_SERVED", parameters: asked },
   });
+}
+
+/** Refuses what is said of a parent when none is named, or what does not fit together. */
+function refuseParentless(params: CreateParams): void {
+  const { parentSessionKey: parent, emitCommandHooks, succeedsParent, spawnDepth, fork, key } = params;
+  if (succeedsParent !== undefined && parent === undefined) throw invalid("succeedsParent requires parentSessionKey");
+  if (succeedsParent !== undefined && emitCommandHooks !== true)
+    throw invalid("succeedsParent requires emitCommandHooks");
+  if (succeedsParent === true && fork === true)
+    throw invalid("succeedsParent and fork contradict each other: a copy does not end its parent");
+  if (spawnDepth !== undefined && parent === undefined) throw invalid("spawnDepth requires parentSessionKey");
+  if (emitCommandHooks === true && parent !== undefined && key === parent)
+    throw invalid("a session is not its own parent: key, parentSessionKey");
+}
+
+/** Begins the session; with `emitCommandHooks` hooks and plugins are told that it follows its parent. */
+async function beginBelow(key: SessionKey, patch: SessionPatch, params: CreateParams, ports: Ports) {
+  const { parentSessionKey: parent, emitCommandHooks, succeedsParent = true } = params;
+  const make = (resumedFrom?: string) =>
+    params.fork === true ? forkParent(key, parent, patch, ports) : begin(key, patch, ports, resumedFrom);
+  if (emitCommandHooks !== true || parent === undefined || !ports.sessions.peek(parent)) return make();
+  if (ports.chat.active(parent).length > 0)
+    throw new MethodError("UNAVAILABLE", `a run of the parent session is active: ${ports.keys.wire(parent)}`, {
+      details: { code: "PARENT_ACTIVE" },
+      retryAfterMs: 1000,
+    });
+  const held = await ports.sessions.acquire(parent);
+  try {
+    const how = { by: { commandSource: "gateway:sessions.create" }, ends: succeedsParent && params.fork !== true };
+    return await held.succeed(() => make(held.id), how);
+  } finally {
+    held.release();
+  }
 }
 
 function knownAgent({ agentId: named, key }: CreateParams, { catalog }: Ports): AgentId {
@@ -138,11 +180,11 @@ function knownAgent({ agentId: named, key }: CreateParams, { catalog }: Ports): 
   });
 }
 
-async function begin(key: SessionKey, patch: SessionPatch, { sessions }: Ports) {
+async function begin(key: SessionKey, patch: SessionPatch, { sessions }: Ports, resumedFrom?: string) {
   const session = await sessions.acquire(key);
   try {
-    await session.update(patch, { now: true });
-    return { sessionId: session.id, entry: session.entry };
+    await session.update(patch, { now: true, resumedFrom });
+    return { key, sessionId: session.id, entry: session.entry };
   } finally {
     session.release();
   }
@@ -250,7 +292,7 @@ const findMethods = (ports: Ports): readonly Method[] => [
       if (key !== undefined) return { ok: true, key, agentId: agentOf(key, ports.catalog.defaultAgent) };
       if (params.allowMissing === true) return { ok: false };
       const named = params.label ?? params.sessionId ?? params.shortId ?? (params.key && ports.keys.wire(params.key));
-      throw invalid(`No session found: ${named ?? "nothing is named"}`);
+      throw new MethodError("NOT_FOUND", `No session found: ${named ?? "nothing is named"}`);
     },
   }),
   defineMethod({

@@ -9,7 +9,7 @@ import { sessionAnswers, type SessionRow } from "../../types/session.ts";
 import { type Hub, MOST_FOLLOWED } from "../transport/hub.ts";
 import type { ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
-import { requireAgent } from "./patch.ts";
+import { requireAgent, sessionChanged } from "./patch.ts";
 import { hasAgent, requireKnownAgent } from "./turn-session.ts";
 import { showSession, rowTexts } from "./session-row.ts";
 
@@ -159,7 +159,7 @@ async function deleteSession(params: z.output<typeof deleteParams>, ports: Ports
   const isOther =
     (expectedSessionId !== undefined && row?.sessionId !== expectedSessionId) ||
     (expectedSessionUpdatedAt !== undefined && row?.updatedAt !== expectedSessionUpdatedAt);
-  if (row && isOther) throw refusal("the session has changed since the client read it; read it again", CHANGED);
+  if (row && isOther) throw sessionChanged();
   if (row && archivedOnly === true && !isArchived(row)) throw refusal("the session is not archived");
   await chat.abort(key);
   const removed = await sessions.remove(key);
@@ -170,7 +170,6 @@ async function deleteSession(params: z.output<typeof deleteParams>, ports: Ports
 /** The main session of an agent stays; that of an agent that is no more may go. */
 const isKept = (key: SessionKey, ports: Ports): boolean => isMainKey(key) && hasAgent(key, ports);
 
-const CHANGED = { reason: "session-changed" };
 const refusal = (text: string, details?: Record<string, unknown>): MethodError =>
   new MethodError("INVALID_REQUEST", text, details && { details });
 

@@ -91,7 +91,7 @@ export class Calls {
   }
 }
 
-const done = (payload: unknown): FrameAnswer => ({ ok: true, payload: payload ?? {} });
+const done = (payload: unknown): FrameAnswer => ({ ok: true, payload: payload === undefined ? {} : payload });
 
 function keyOf(method: Method, params: unknown): string | undefined {
   if (method.idempotencyKey === undefined || typeof params !== "object" || params === null) return undefined;

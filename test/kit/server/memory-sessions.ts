@@ -51,6 +51,7 @@ export class MemorySessions implements Sessions {
         kept.transcript = [];
         kept.entry.sessionId = `${kept.entry.sessionId}-again`;
       },
+      succeed: async (begin) => begin(),
       release: () => undefined,
     };
   }

@@ -6,6 +6,7 @@ import { type Config, isRecord, test, type World } from "../../kit/gateway/world
 import type { Home } from "../../kit/gateway/process.ts";
 import { sessionsOf } from "../../kit/gateway/state-files.ts";
 import { writePlugin } from "../../kit/gateway/plugins.ts";
+import { ask, call } from "../../kit/gateway/rpc.ts";
 import { jsonLinesIn } from "../../kit/json-lines.ts";
 import { until } from "../../kit/until.ts";
 
@@ -77,6 +78,36 @@ describe.concurrent("the hooks of a plugin", () => {
     );
     expect(shutdown?.["event"]).toMatchObject({ reason: "shutdown", sessionId: second, transcriptArchived: false });
     expect(end?.["event"]).toMatchObject({ reason: "new", sessionId: first, nextSessionId: second, messageCount: 4 });
+  });
+
+  test("are told of the session with which a client leaves another one, and of its end only when it ends", async ({
+    world,
+    expect,
+  }) => {
+    const { home, gateway } = await startWith(world);
+    await ask(home, "the word is tulip");
+    const left = "agent:main:main";
+    const leave = async (key: string, succeedsParent: boolean) =>
+      call(gateway, "sessions.create", { key, parentSessionKey: left, emitCommandHooks: true, succeedsParent });
+    await leave("agent:main:beside", false);
+    await leave("agent:main:after", true);
+    await call(gateway, "sessions.create", { key: "agent:main:alone" });
+    await until(() => named(home, "session_start").length === 4);
+    await until(() => named(home, "session_end").length === 1);
+    const rows = sessionsOf(home);
+    const [id = "", beside, after] = ["webchat:default:operator", "beside", "after"].map((key) => rows[key]?.sessionId);
+    const before = { event: { reason: "new" }, messages: 2, context: { sessionKey: left, sessionId: id } };
+    expect(named(home, "before_reset")).toMatchObject([before, before]);
+    const follows = {
+      event: { sessionId: id, reason: "new", nextSessionKey: "agent:main:after", nextSessionId: after },
+    };
+    expect(named(home, "session_end")).toMatchObject([{ ...follows, context: { sessionKey: left } }]);
+    expect(named(home, "session_start").slice(1)).toMatchObject([
+      { event: { sessionId: beside, sessionKey: "agent:main:beside", resumedFrom: id } },
+      { event: { sessionId: after, sessionKey: "agent:main:after", resumedFrom: id } },
+      { event: { sessionKey: "agent:main:alone" } },
+    ]);
+    expect(named(home, "session_start").at(-1)?.["event"]).not.toHaveProperty("resumedFrom");
   });
 
   test.for([

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { seedWorkspace } from "../../../prompt/bootstrap.ts";
 import { agentsAnswers, type ContextFileFacts } from "../../../types/answers/agents.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
-import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { asRefusal, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { defined } from "../../../utils/defined.ts";
 import { KeyedQueue } from "../../../utils/keyed-queue.ts";
 import { wait } from "../../../utils/pause.ts";
@@ -137,7 +137,7 @@ function idOf(name: string): string {
   try {
     return agentIdFrom(name);
   } catch (error) {
-    throw refused(error);
+    throw asRefusal(error);
   }
 }
 
@@ -149,7 +149,7 @@ async function editAndFollow<T>(parts: AgentParts, work: (load: LoadOptions) => 
     await untilApplied(parts, load.path);
     return done;
   } catch (error) {
-    throw refused(error);
+    throw asRefusal(error);
   }
 }
 
@@ -167,12 +167,6 @@ async function untilApplied({ live, stopping }: AgentParts, path: string): Promi
   const until = Date.now() + debounceMs + APPLIED_WITHIN_MS;
   const isApplied = async () => live.loaded.hash === (await hashOnDisk({ path }));
   while (!(await isApplied()) && Date.now() < until && !stopping.aborted) await wait(LOOK_EVERY_MS, stopping);
-}
-
-function refused(error: unknown): unknown {
-  if (!(error instanceof OpenClawError)) return error;
-  const code = error.code === "NOT_FOUND" ? "NOT_FOUND" : "INVALID_REQUEST";
-  return new MethodError(code, withFix(error), { details: { code: error.code, fix: error.fix } });
 }
 
 const agentId = z.string().min(1).max(200);

@@ -75,7 +75,7 @@ export function configMethods(parts: Parts): readonly Method[] {
         const { lookUp } = await import("../../config/shown-schema.ts");
         const found = lookUp(await schemaOf(parts.live), path);
         if (found) return found;
-        throw new MethodError("INVALID_REQUEST", "config schema path not found");
+        throw new MethodError("NOT_FOUND", "config schema path not found");
       },
     }),
   ];

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import JSON5 from "json5";
 import { keyParam } from "../../../types/key-field.ts";
-import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { OpenClawError, withFix } from "../../../types/errors.ts";
+import { asRefusal, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
 import { setConfigValue } from "../../config/edit/edit.ts";
 import { mergePatch } from "../../config/edit/merge.ts";
@@ -137,7 +136,7 @@ function requireHash(baseHash: string | undefined, { text, hash }: Present): voi
   if (baseHash !== undefined && baseHash !== hash) throw changed();
 }
 
-const changed = () => new MethodError("INVALID_REQUEST", CHANGED, { details: { code: "CONFIG_CHANGED" } });
+const changed = () => new MethodError("CONFLICT", CHANGED, { details: { code: "CONFIG_CHANGED" } });
 
 interface How {
   readonly baseHash: string | undefined;
@@ -251,8 +250,7 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof ConfigChangedError) throw changed();
     if (error instanceof ConfigError) throw invalid(error);
-    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
-    throw error;
+    throw asRefusal(error);
   }
 }
 

@@ -7,7 +7,7 @@ import { agentOf } from "../../../sessions/keys.ts";
 import { CHECKLIST } from "../../../prompt/bootstrap.ts";
 import { agentId, type SessionKey } from "../../../types/ids.ts";
 import { keyParam } from "../../../types/key-field.ts";
-import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { type Answer, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { lastChat, mainKey, placeOfBeat } from "../parts/heartbeat-place.ts";
 import type { Parts } from "../parts/parts.ts";
 import type { WakeAct } from "../../../automation/hooks/acts.ts";
@@ -49,9 +49,13 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
     defineMethod({
       name: "last-heartbeat",
       scope: "operator.read",
-      params: z.looseObject({}),
-      result: heartbeatsAnswer,
-      run: async () => heartbeatsOf(heartbeats.isOn, await heartbeats.reports()),
+      // With `agents` the times of the next ones come before the first has ended, too.
+      params: z.looseObject({ agents: z.boolean().optional() }),
+      result: heartbeatsAnswer.nullable(),
+      run: async ({ agents = false }) => {
+        const answer = heartbeatsOf(heartbeats.isOn, await heartbeats.reports());
+        return agents || answer.ts !== undefined ? answer : null;
+      },
     }),
     defineMethod({
       name: "set-heartbeats",
@@ -82,7 +86,7 @@ export function heartbeatMethods({ heartbeats, live, core }: Parts): readonly Me
         const id = idOf(named);
         if (mode === "next-heartbeat" && text === "") throw refused("the text for the next heartbeat is empty");
         if (mode === "next-heartbeat") {
-          if (!(await heartbeats.tell(id, text))) throw refused(`there is no agent "${id}"`);
+          if (!(await heartbeats.tell(id, text))) throw new MethodError("NOT_FOUND", `there is no agent "${id}"`);
           return { ok: true };
         }
         const report = await heartbeats.wake(id, text === "" ? undefined : text);
@@ -117,7 +121,7 @@ const noConversation = (): MethodError => new MethodError("NOT_FOUND", "there is
 const noBeat = (id: string): MethodError =>
   refused(`the agent "${id}" has no heartbeat: set agents.defaults.heartbeat.every`);
 
-function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]) {
+function heartbeatsOf(enabled: boolean, reports: readonly BeatReport[]): Answer<z.output<typeof heartbeatsAnswer>> {
   return {
     ok: true,
     enabled,

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { setupAnswers } from "../../../types/answers/setup.ts";
-import { OpenClawError, withFix } from "../../../types/errors.ts";
-import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { asRefusal, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { modelName } from "../../../types/run/model.ts";
 import type { FailureKind } from "../../../types/run/run.ts";
 import { Secret } from "../../../types/secret.ts";
@@ -108,8 +107,7 @@ async function activate(parts: Parts, asked: Activation) {
   const wish = await wishOf(parts, asked);
   const scene = await sceneOf(parts);
   const result = await connectModel(scene, wish).catch((error: unknown) => {
-    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
-    throw error;
+    throw asRefusal(error);
   });
   const { log, live } = parts;
   const of = { provider: wish.provider };
@@ -160,7 +158,7 @@ async function wishOf(parts: Parts, asked: Activation): Promise<ModelWish> {
   }
   const provider = kind.startsWith("provider-auto:") ? kind.slice(14) : kind.replace(/-api-key$/, "");
   const found = (await detectChoices(process.env)).find((choice) => choice.provider === provider);
-  if (!found) throw new MethodError("INVALID_REQUEST", `Nothing of ${provider} was found: neither a key nor a server.`);
+  if (!found) throw new MethodError("NOT_FOUND", `Nothing of ${provider} was found: neither a key nor a server.`);
   const model = modelOf(modelRef, provider) ?? found.model;
   const server = found.server && { baseUrl: found.server.baseUrl, api: "openai-completions" as const };
   return { provider, model, ...(server && { server }), ...of };

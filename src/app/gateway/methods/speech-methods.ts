@@ -35,7 +35,7 @@ const SET_PERSONA = defineMethod({
   result: z.looseObject({ persona: z.null() }),
   run: async ({ persona }) => {
     if (persona === null || ["", "off", "none", "default"].includes(persona.trim())) return { persona: null };
-    throw new MethodError("INVALID_REQUEST", `there is no persona "${persona}": answers are spoken by one voice`);
+    throw new MethodError("NOT_FOUND", `there is no persona "${persona}": answers are spoken by one voice`);
   },
 });
 

@@ -45,7 +45,7 @@ export function wizardMethods(parts: Parts): readonly Method[] {
   const find = (id: string): ChannelWizard => {
     const wizard = wizards.get(id);
     if (wizard) return wizard;
-    throw new MethodError("INVALID_REQUEST", "wizard not found", { details: { code: "WIZARD_NOT_FOUND" } });
+    throw new MethodError("NOT_FOUND", "wizard not found", { details: { code: "WIZARD_NOT_FOUND" } });
   };
   const ended = <T extends { readonly done: boolean }>(id: string, result: T): T => {
     if (result.done) wizards.delete(id);
@@ -148,7 +148,7 @@ class ChannelWizard {
     this.#parts = parts;
     if (channel === undefined) return;
     this.#channel = parts.live.contributions.channel(channel);
-    if (!this.#channel) throw new MethodError("INVALID_REQUEST", `there is no channel ${channel}`);
+    if (!this.#channel) throw new MethodError("NOT_FOUND", `there is no channel ${channel}`);
   }
 
   /** Takes the answer to the present step, and tells the next. Throws for an answer to another step. */

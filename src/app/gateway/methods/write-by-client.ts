@@ -1,5 +1,4 @@
-import { OpenClawError, withFix } from "../../../types/errors.ts";
-import { MethodError } from "../../../types/method.ts";
+import { asRefusal } from "../../../types/method.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -13,7 +12,6 @@ export async function writeByClient(
   try {
     await writeConfigValues(await loadOptionsFor(live.contributions, live.paths), edits);
   } catch (error) {
-    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
-    throw error;
+    throw asRefusal(error);
   }
 }

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { ownerAnswers } from "../../../types/answers/owners.ts";
-import { type Answer, defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { type Answer, asRefusal, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { KeyedQueue } from "../../../utils/keyed-queue.ts";
-import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import { reloadConfig } from "../lifecycle/reload.ts";
@@ -82,8 +81,7 @@ async function write(parts: Parts, entries: readonly string[]): Promise<void> {
   try {
     await writeConfigValues(await loadOptionsFor(live.contributions, live.paths), [edit]);
   } catch (error) {
-    if (error instanceof OpenClawError) throw new MethodError("INVALID_REQUEST", withFix(error));
-    throw error;
+    throw asRefusal(error);
   }
   const { mode } = live.started.gateway.reload;
   if (mode !== "off" && mode !== "restart") await reloadConfig(parts);

@@ -109,7 +109,7 @@ interface Asked {
 function accountsOf({ channels, live }: Parts, { channel, accountId }: Asked) {
   const rows = channels.status().filter((row) => row.channel !== WEB_CHAT);
   if (channel !== undefined && !rows.some((row) => row.channel === channel))
-    throw new MethodError("INVALID_REQUEST", `unknown pairing channel: ${channel}`);
+    throw new MethodError("NOT_FOUND", `unknown pairing channel: ${channel}`);
   return rows.flatMap((row) => {
     const isWanted =
       (channel === undefined || row.channel === channel) && (accountId === undefined || row.accountId === accountId);
@@ -152,7 +152,7 @@ async function requestOf(parts: Parts, { channel, accountId, requestId }: z.outp
   return found;
 }
 
-const gone = () => new MethodError("INVALID_REQUEST", "pending DM access request no longer exists");
+const gone = () => new MethodError("NOT_FOUND", "pending DM access request no longer exists");
 
 function tell({ events }: Parts, of: Pick<PairingRequest, "channel" | "account" | "senderId">, decision: string): void {
   const { channel, account, senderId } = of;

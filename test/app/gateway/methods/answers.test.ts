@@ -23,6 +23,12 @@ let fixture: GatewayFixture;
 let client: RawClient;
 /** The answers to each request; a refusal has none. */
 const answers: { readonly row: Request; readonly payload: unknown }[] = [];
+const refusals: { readonly row: Request; readonly error: Refusal }[] = [];
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: { readonly kind?: string };
+}
 
 const VOICE = { baseUrl: "http://127.0.0.1:1/v1", apiKey: "x", model: "m", voice: "v" };
 const CONFIG = {
@@ -80,6 +86,7 @@ async function play(rows: readonly Request[]): Promise<void> {
     row.before?.();
     const params = fill(row.params ?? {}, known);
     const frame = await answerTo(row, params);
+    if (frame["ok"] !== true) refusals.push({ row, error: frame["error"] as Refusal });
     if (frame["ok"] !== true) continue;
     known.set(nameOf(row), frame["payload"]);
     answers.push({ row, payload: frame["payload"] });
@@ -118,6 +125,55 @@ test("each method of the table has a request that is answered", async () => {
   expect(names.length).toBeGreaterThan(150);
   const answered = new Set(answers.map(({ row }) => row.method));
   expect(names.filter((name) => !answered.has(name))).toEqual([]);
+});
+
+const NOTHING: readonly Request[] = [
+  ...["sessions.rewind", "sessions.fork"].map((method) => ({
+    method,
+    params: { sessionKey: "nothing", entryId: "e" },
+  })),
+  { method: "sessions.create", params: { key: "below", fork: true, parentSessionKey: "nothing" } },
+  { method: "sessions.create", about: "with an agent", params: { agentId: "nobody" } },
+  { method: "sessions.create", about: "with a model", params: { model: "nobody/nothing" } },
+  { method: "sessions.patch", params: { key: "nothing", model: "nobody/nothing" } },
+  { method: "sessions.import", params: { key: "agent:nobody:x", sessionId: "3f2b1c1e-6f0a-4c1e-9d5c-0a1b2c3d4e5f" } },
+  { method: "sessions.resolve", params: { label: "nothing" } },
+  { method: "sessions.send", params: { key: "agent:main:nothing", message: "hi" } },
+  { method: "chat.send", params: { sessionKey: "agent:nobody:x", message: "hi", idempotencyKey: "k1" } },
+  { method: "agent", params: { agentId: "nobody", message: "hi", idempotencyKey: "k2" } },
+  { method: "question.resolve", params: { id: "nothing", cancel: true } },
+  { method: "approval.resolve", params: { id: "nothing", kind: "exec", decision: "deny" } },
+  { method: "exec.approval.resolve", params: { id: "nothing", decision: "deny" } },
+  { method: "agents.delete", params: { agentId: "nobody" } },
+  { method: "agents.files.list", params: { agentId: "nobody" } },
+  { method: "config.schema.lookup", params: { path: "no.such.key" } },
+  { method: "channels.pairing.list", params: { channel: "carrier-pigeon" } },
+  { method: "wizard.next", params: { sessionId: "nothing" } },
+  { method: "tts.setPersona", params: { persona: "nobody" } },
+  { method: "cron.get", params: { id: "nothing" } },
+  { method: "runs.get", params: { runId: "nothing" } },
+  { method: "wake", params: { text: "hi", mode: "next-heartbeat", agentId: "nobody" } },
+];
+
+test("a refusal says in `details.kind` that something is not there, or has changed", async () => {
+  const asked = await Promise.all(
+    NOTHING.map(async (row) => ({
+      row,
+      error: (await client.request(row.method, row.params ?? {}))["error"] as Refusal,
+    })),
+  );
+  expect(asked.filter(({ error }) => error === undefined).map(({ row }) => nameOf(row))).toEqual([]);
+  const kindOf = ({ message }: Refusal): string | undefined => {
+    if (/there is no|unknown|not found|no longer exists|nothing of|no such/i.test(message)) return "NOT_FOUND";
+    return /already in use|has changed|changed since|there is .* already|is taken/i.test(message)
+      ? "CONFLICT"
+      : undefined;
+  };
+  const isWrong = ({ error }: { error: Refusal }) =>
+    !error.message.startsWith("unknown method") && kindOf(error) !== undefined && error.details?.kind !== kindOf(error);
+  const wrong = [...refusals, ...asked].filter(isWrong);
+  expect(wrong.map(({ row, error }) => `${nameOf(row)}: ${JSON.stringify(error)}`)).toEqual([]);
+  expect(asked.filter(({ error }) => error.details?.kind !== "NOT_FOUND").map(({ row }) => nameOf(row))).toEqual([]);
 });
 
 test("each answer has the shape that its method states, and no key beside it", async () => {

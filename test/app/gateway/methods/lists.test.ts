@@ -522,7 +522,10 @@ test("the message of OpenClaw's command line is sent as by send, and other acts 
 });
 
 test("the last heartbeat tells when it ended, and how", async () => {
-  expect(await ask("last-heartbeat")).not.toHaveProperty("status");
+  expect(await ask("last-heartbeat")).toBeNull();
+  const plan = await ask("last-heartbeat", { agents: true });
+  expect(plan).toMatchObject({ agents: [{ agentId: "main", nextAt: expect.any(Number) }] });
+  expect(plan).not.toHaveProperty("status");
   await ask("wake", { mode: "now", text: "The kettle is on." });
   await expect
     .poll(() => ask("last-heartbeat"))

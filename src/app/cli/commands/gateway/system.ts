@@ -13,8 +13,8 @@ interface Json {
 
 /** Shows the time and the outcome of each agent's last heartbeat. Throws GATEWAY_UNREACHABLE. */
 export async function heartbeatLast(io: Io, flags: Json): Promise<number> {
-  const answer = await callOnce(io, await readState(io), { method: "last-heartbeat", shape: heartbeatsAnswer });
-  return show(io, answer, flags);
+  const call = { method: "last-heartbeat", params: { agents: true }, shape: heartbeatsAnswer };
+  return show(io, await callOnce(io, await readState(io), call), flags);
 }
 
 /** Switches heartbeats on or off until the next start of the gateway. `agents.defaults.heartbeat.every: "0m"` switches them off permanently. */

@@ -29,9 +29,20 @@ const auth = z.strictObject({
   token: secretField
     .optional()
     .meta(
-      about("Token", "Shared token of clients. When unset, the first start makes one in `credentials/gateway-token`."),
+      about(
+        "Token",
+        "Shared token of clients. When unset, the variable `OPENCLAW_GATEWAY_TOKEN` has it; when that is unset too, the first " +
+          "start makes one in `credentials/gateway-token`.",
+      ),
     ),
-  password: secretField.optional().meta(about("Password", "Shared password of clients, for `mode: password`.")),
+  password: secretField
+    .optional()
+    .meta(
+      about(
+        "Password",
+        "Shared password of clients, for `mode: password`. When unset, the variable `OPENCLAW_GATEWAY_PASSWORD` has it.",
+      ),
+    ),
   rateLimit: rateLimit
     .prefault({})
     .meta(about("Rate limit", "Limits wrong tokens and passwords, from this machine too.")),
@@ -231,10 +242,6 @@ export const gatewayConfig = z
   .refine((gateway) => gateway.bind !== "custom" || gateway.customBindHost !== undefined, {
     path: ["customBindHost"],
     message: 'is missing; bind "custom" needs it',
-  })
-  .refine(({ auth: { mode, password } }) => mode !== "password" || password !== undefined, {
-    path: ["auth", "password"],
-    message: 'is missing; mode "password" needs it',
   });
 
 export type GatewayConfig = z.output<typeof gatewayConfig>;

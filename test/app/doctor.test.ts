@@ -29,7 +29,7 @@ const examine = (input: unknown = {}) =>
     appChecks({
       paths,
       load: { path: paths.configPath, env: { HOME: home } },
-      config: configSchema.parse(input),
+      loaded: { config: configSchema.parse(input), variables: [] },
       contributions: bundledContributions(),
     }),
   );

@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
-import { readGatewayToken } from "../config/gateway-token.ts";
+import { findGatewayPassword, findGatewayToken, PASSWORD_VARIABLE, TOKEN_VARIABLE } from "../config/gateway-login.ts";
 import type { Config } from "../config/schema/schema.ts";
 import type { Io } from "./io.ts";
 import type { State } from "./state.ts";
@@ -15,6 +15,7 @@ export interface Address {
   /** `ws://` or `wss://`. */
   readonly url: string;
   readonly token: Secret | undefined;
+  readonly password?: Secret | undefined;
   /** Whether a flag or the environment gave it, so that it is not the gateway of this state directory. */
   readonly isElsewhere: boolean;
   /** Whether it is the gateway of this state directory and its port is not known yet. */
@@ -24,23 +25,32 @@ export interface Address {
 }
 
 /**
- * The gateway's address and token. An address from a flag or the environment never gets the token of this machine's own
- * gateway, only a token from a flag or the environment. Throws `USAGE` on an invalid address.
+ * The gateway's address and what it takes as login: of the flag, else of the config, else of the environment, else of the state
+ * directory. An address from a flag or the environment never gets a login of this machine's own gateway, only one of a flag or the
+ * environment. Throws `USAGE` on an invalid address.
  */
 export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}): Promise<Address> {
-  const given = flags.token ?? io.env["OPENCLAW_GATEWAY_TOKEN"];
-  const token = given ? new Secret(given) : undefined;
+  const given = secretOf(flags.token);
   const url = flags.url ?? io.env["OPENCLAW_GATEWAY_URL"];
-  if (url) return { url: checkUrl(url), token, isElsewhere: true };
-  const { owner } = state;
-  const port = owner?.port ?? state.config.gateway.port;
+  if (url) {
+    const token = given ?? secretOf(io.env[TOKEN_VARIABLE]);
+    return { url: checkUrl(url), token, password: secretOf(io.env[PASSWORD_VARIABLE]), isElsewhere: true };
+  }
+  const { owner, config, paths } = state;
+  const port = owner?.port ?? config.gateway.port;
   return {
-    url: `ws://${gatewayHost(state.config)}:${port}`,
-    token: token ?? (await readGatewayToken(state.paths, state.config)),
+    url: `ws://${gatewayHost(config)}:${port}`,
+    token: given ?? (await findGatewayToken(paths, config, io.env))?.token,
+    password: findGatewayPassword(config, io.env),
     isElsewhere: false,
     ...(owner && owner.port === undefined && { startingPid: owner.pid }),
-    ...(!owner && { stateDir: state.paths.stateDir }),
+    ...(!owner && { stateDir: paths.stateDir }),
   };
+}
+
+function secretOf(text: string | undefined): Secret | undefined {
+  const trimmed = text?.trim();
+  return trimmed ? new Secret(trimmed) : undefined;
 }
 
 /** Whether the environment names a gateway that is not the one of this state directory. */

@@ -81,7 +81,8 @@ async function requireSame({ url, stateDir }: Address, theirs: string | undefine
   if (other && (own?.dev !== other.dev || own.ino !== other.ino)) throw otherState(url, stateDir, theirs);
 }
 
-function connectParams({ token }: Address): object {
+function connectParams({ token, password }: Address): object {
+  const auth = { ...(token && { token: token.reveal() }), ...(password && { password: password.reveal() }) };
   return {
     minProtocol: PROTOCOL,
     maxProtocol: PROTOCOL,
@@ -89,7 +90,7 @@ function connectParams({ token }: Address): object {
     role: "operator",
     scopes: SCOPES,
     caps: [],
-    ...(token && { auth: { token: token.reveal() } }),
+    ...((token ?? password) && { auth }),
   };
 }
 

@@ -9,6 +9,7 @@ import { stopNotes, stopsOf, type Stop } from "./keys/narrowing.ts";
 import { parseConfigText } from "./parse.ts";
 import { locateIn, readConfigSource, type ConfigSource } from "./source.ts";
 import { ConfigError, isRecord, valueAt, type ConfigNote, type KeyPath, type RawNote } from "./schema/problem.ts";
+import { PASSWORD_VARIABLE } from "./gateway-login.ts";
 import { configSchema, type Config } from "./schema/schema.ts";
 import { withPresentForms } from "./old-forms.ts";
 import { resolveSecrets, type Resolved } from "./secrets.ts";
@@ -118,6 +119,7 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
   const problems = [
     ...needed,
     ...unprotected(resolved.value),
+    ...withoutPassword(resolved.value, options.env).filter((note) => !isReported(note, reported)),
     ...checked.problems.filter((note) => !isReported(note, reported)),
   ];
   const inFile = <Note extends RawNote>(note: Note): Note => ({ ...note, path: present.origin(note.path) });
@@ -218,6 +220,16 @@ function unprotected(input: unknown): RawNote[] {
   const message =
     "this version serves plain HTTP only; set it to false, keep gateway.bind on loopback, and let a reverse proxy or an SSH tunnel encrypt";
   return [{ path, message }];
+}
+
+/** Password mode without a password, which may also be in a variable. */
+function withoutPassword(input: unknown, env: Env): RawNote[] {
+  const auth = ["gateway", "auth"];
+  if (valueAt(input, [...auth, "mode"]) !== "password" || valueAt(input, [...auth, "password"]) !== undefined)
+    return [];
+  if (env[PASSWORD_VARIABLE]?.trim() || valueAt(input, ["env", "vars", PASSWORD_VARIABLE])) return [];
+  const message = `is missing; mode "password" needs it, here or in the variable ${PASSWORD_VARIABLE}`;
+  return [{ path: [...auth, "password"], message }];
 }
 
 /** Resizing images needs a library that is no dependency; reported only when the key is set. */

@@ -2,7 +2,7 @@ import { checks as cronChecks } from "../../automation/cron/checks.ts";
 import { checks as webhookChecks } from "../../automation/hooks/checks.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
-import type { LoadOptions } from "../config/load.ts";
+import type { LoadedConfig, LoadOptions } from "../config/load.ts";
 import { journalPath, type StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema/schema.ts";
 import { allowedCheck, approvalsCheck } from "./people/approvals-check.ts";
@@ -13,6 +13,7 @@ import {
   lockCheck,
   pageCheck,
   portCheck,
+  serviceCheck,
   tokenCheck,
   upkeepCheck,
 } from "./gateway-checks.ts";
@@ -34,16 +35,16 @@ import { chmod, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { accessFault, type AccessFault } from "../../utils/access-fault.ts";
 import { unlessMissing } from "../../utils/missing.ts";
-import { gatewayTokenFile } from "../config/gateway-token.ts";
+import { gatewayTokenFile } from "../config/gateway-login.ts";
 
 /** The checks that belong to no module. Without a valid config, those that need one are left out. */
 export function appChecks(options: {
   paths: StatePaths;
   load: LoadOptions;
-  config?: Config | undefined;
+  loaded?: Pick<LoadedConfig, "config" | "variables"> | undefined;
   contributions: Contributions;
 }): readonly Check[] {
-  const { paths, load, config, contributions } = options;
+  const { paths, load, loaded, contributions } = options;
   const always = [
     nodeCheck(),
     stateDirCheck(paths, load.env),
@@ -54,17 +55,24 @@ export function appChecks(options: {
     strangersCheck(journalPath(paths)),
     allowedCheck(paths),
   ];
-  if (!config) return always;
+  if (!loaded) return always;
+  const { config } = loaded;
   const isRouted = config.bindings.length > 0 || Object.values(config.broadcast).some(Array.isArray);
   const bound = isRouted ? [bindingsCheck(config)] : [];
-  const own = [portCheck, tokenCheck, pageCheck(load.env), webhooksCheck, upkeepCheck(load.env), backupsCheck].map(
-    (check) => check(config, paths),
-  );
+  const own = [
+    portCheck,
+    tokenCheck(load.env),
+    pageCheck(load.env),
+    webhooksCheck(load.env),
+    upkeepCheck(load.env),
+    backupsCheck,
+  ].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env, contributions });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });
   const mail = webhookChecks({ config: config.hooks, env: load.env });
   const people = [policyCheck, ownerCheck, approvalsCheck, mentionsCheck, toolsCheck].map((check) => check(config));
-  return [...always, ...own, ...people, ...ofAgents, ...jobs, ...mail, ...bound];
+  const service = serviceCheck(loaded, { env: load.env, contributions });
+  return [...always, ...own, service, ...people, ...ofAgents, ...jobs, ...mail, ...bound];
 }
 
 /** Characters of a text on which a pattern may search without end. */

@@ -51,7 +51,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
   const home = env["HOME"] ?? homedir();
   const plugins = loaded && new LoadedPlugins({ paths, home, loaded, contributions, ask });
   const checks = [
-    ...appChecks({ paths, load, config, contributions }),
+    ...appChecks({ paths, load, loaded, contributions }),
     ...(loaded ? [foreignCheck(paths, load)] : []),
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths), sessions: paths.sessionsDir }),
     runsCheck(journalPath(paths)),

@@ -1,4 +1,13 @@
+import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
+import type { Contributions } from "../../plugins/contributions.ts";
+import { OpenClawError } from "../../types/errors.ts";
+import { unlessMissing } from "../../utils/missing.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { isInstalled, serviceHere, type Service } from "../service/here.ts";
+import { servicePlan } from "../service/service.ts";
+import { keptVariables, serviceVariables } from "../service/variables.ts";
 import { homedir } from "node:os";
 import { maintenanceCheck } from "../../sessions/maintenance/check.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
@@ -10,7 +19,13 @@ import { showDuration } from "../../utils/time/duration.ts";
 import { readBackupRecord } from "../backup/schedule.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import type { Env } from "../../utils/env.ts";
-import { readGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
+import {
+  findGatewayPassword,
+  findGatewayToken,
+  shortTokenFix,
+  TOKEN_CHARS,
+  TOKEN_VARIABLE,
+} from "../config/gateway-login.ts";
 import { controlUiGap, controlUiRoot } from "../config/control-ui.ts";
 import type { StatePaths } from "../config/paths.ts";
 import type { Config } from "../config/schema/schema.ts";
@@ -67,24 +82,35 @@ export function lockCheck(paths: StatePaths): Check {
   };
 }
 
-export function tokenCheck(config: Config, paths: StatePaths): Check {
-  return {
+export const tokenCheck =
+  (env: Env) =>
+  (config: Config, paths: StatePaths): Check => ({
     id: "app.token",
     title: "Gateway token",
     async run() {
-      const token = await readGatewayToken(paths, config);
-      if (!token) return [{ status: "skip", message: "None yet: the first start makes one." }];
+      const found = await findGatewayToken(paths, config, env);
+      if (!found) return [{ status: "skip", message: "None yet: the first start makes one." }];
+      const { token, from } = found;
       if (token.reveal().length >= TOKEN_CHARS)
-        return [{ status: "ok", message: "There, and long enough." }, ...bareResults(config)];
+        return [
+          { status: "ok", message: `${from === "variable" ? `In ${TOKEN_VARIABLE}` : "There"}, and long enough.` },
+          ...passwordResults(config, env),
+          ...bareResults(config),
+        ];
       return [
         {
           status: isPublic(config) ? "fail" : "warn",
           message: `The token has fewer than ${TOKEN_CHARS} characters and can be guessed.`,
-          fix: GATEWAY_TOKEN_FIX,
+          fix: shortTokenFix(from),
         } satisfies CheckResult,
       ];
     },
-  };
+  });
+
+/** Tells of a password that this terminal has and the config does not: a gateway that others start may lack it. */
+function passwordResults(config: Config, env: Env): readonly CheckResult[] {
+  if (config.gateway.auth.password || !findGatewayPassword(config, env)) return [];
+  return [{ status: "ok", message: "Clients may also log in with the password in OPENCLAW_GATEWAY_PASSWORD." }];
 }
 
 /**
@@ -125,21 +151,21 @@ export const pageCheck =
  * Whether webhooks have a token of their own, long enough. Whoever has that token can make an agent work; it must not
  * open everything else as well.
  */
-export function webhooksCheck(config: Config, paths: StatePaths): Check {
-  const { enabled, token } = config.hooks;
-  return {
+export const webhooksCheck =
+  (env: Env) =>
+  (config: Config, paths: StatePaths): Check => ({
     id: "app.hooks",
     title: "Webhooks",
     async run() {
+      const { enabled, token } = config.hooks;
       if (!enabled || !token) return [{ status: "skip", message: "Switched off." }];
-      const own = await readGatewayToken(paths, config);
-      if (own?.reveal() === token.reveal()) return [SAME_TOKEN];
+      const own = await findGatewayToken(paths, config, env);
+      if (own?.token.reveal() === token.reveal()) return [SAME_TOKEN];
       if (token.reveal().length >= TOKEN_CHARS) return [{ status: "ok", message: "They have a token of their own." }];
       const message = `hooks.token has fewer than ${TOKEN_CHARS} characters and can be guessed.`;
       return [{ status: "warn", message, fix: "Set hooks.token to a longer random text." }];
     },
-  };
-}
+  });
 
 const SAME_TOKEN: CheckResult = {
   status: "fail",
@@ -175,3 +201,49 @@ export const backupsCheck = ({ backup }: Config, { stateDir }: StatePaths): Chec
     return [{ status: "warn", message, fix: "Backups are made while the gateway runs: openclaw gateway run" }];
   },
 });
+
+/** Whether the installed service has the variables that the config refers to. A terminal has them, a service does not by itself. */
+export const serviceCheck = (
+  loaded: Pick<LoadedConfig, "config" | "variables">,
+  scene: { readonly env: Env; readonly contributions: Contributions },
+): Check => ({
+  id: "app.service",
+  title: "Service",
+  async run() {
+    const service = serviceIn(scene.env);
+    if (!service || !(await isInstalled(service.manager)))
+      return [{ status: "skip", message: "The gateway is not installed as a service." }];
+    const { needed } = serviceVariables(loaded, scene);
+    const known = await knownTo(service);
+    const lacking = needed.filter((name) => !known.has(name));
+    if (lacking.length === 0)
+      return [{ status: "ok", message: `${service.manager.name} has all variables that it needs.` }];
+    const names = lacking.join(", ");
+    return [
+      {
+        status: "warn",
+        message: `${service.manager.name} does not have ${names}, which this terminal has and the config needs.`,
+        fix: "Install it again from this terminal: openclaw gateway install",
+      },
+    ];
+  },
+});
+
+function serviceIn(env: Env): Service | undefined {
+  try {
+    return serviceHere(env);
+  } catch (error) {
+    if (error instanceof OpenClawError && error.code === "SERVICE_UNSUPPORTED") return undefined;
+    throw error;
+  }
+}
+
+/** Names of variables in the service's files and in the drop-ins of a person. */
+async function knownTo({ manager, paths, scene }: Service): Promise<ReadonlySet<string>> {
+  const { env, secretsFile } = servicePlan(paths, scene);
+  const folder = `${manager.file}.d`;
+  const names = (await unlessMissing(readdir(folder))) ?? [];
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+  const named = texts.flatMap((text) => [...text.matchAll(/([A-Za-z_]\w*)=/g)].map((match) => match[1] ?? ""));
+  return new Set([...Object.keys(env), ...(await keptVariables(secretsFile)), ...named]);
+}

@@ -22,7 +22,7 @@ import { applyEnv } from "../config/env-vars.ts";
 import { bundledContributions } from "../contributions/extensions.ts";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { packageRoot } from "../package-root.ts";
-import { ensureGatewayToken } from "../config/gateway-token.ts";
+import { ensureGatewayToken } from "../config/gateway-login.ts";
 
 export interface GatewayOptions {
   readonly port?: number;
@@ -223,7 +223,7 @@ async function greet(gateway: Gateway, live: Live, givenToken?: string): Promise
 }
 
 async function withToken(page: string, live: Live, givenToken: string | undefined): Promise<string> {
-  const token = givenToken ?? (await ensureGatewayToken(live.paths, live.config)).reveal();
+  const token = givenToken ?? (await ensureGatewayToken(live.paths, live.config, { env: process.env })).token.reveal();
   return `${page}#token=${token}`;
 }
 

@@ -10,7 +10,8 @@ import { systemClock } from "../../types/clock.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import type { AgentSettings } from "../../types/settings.ts";
-import { ensureGatewayToken, TOKEN_CHARS, GATEWAY_TOKEN_FIX } from "../config/gateway-token.ts";
+import { ensureGatewayToken, findGatewayPassword, shortTokenFix, TOKEN_CHARS } from "../config/gateway-login.ts";
+import type { Config } from "../config/schema/schema.ts";
 import { controlUiGap, controlUiRoot } from "../config/control-ui.ts";
 import { packageRoot } from "../package-root.ts";
 import { notifyPaired } from "./strangers/notify-paired.ts";
@@ -39,18 +40,13 @@ const EVENT_NAMES = ["sessions.changed", "session.queue", "pairing.requested", "
  * other machines reach with a weak token.
  */
 export async function serverOptions(parts: Parts, options: StartOptions): Promise<ServerOptions> {
-  const { live, log, version } = parts;
+  const { live, version } = parts;
   const { gateway } = live.config;
-  const token =
-    options.token === undefined ? await ensureGatewayToken(live.paths, live.config, log) : new Secret(options.token);
-  if (token.reveal().length < TOKEN_CHARS)
-    log.warn(`the gateway's token has fewer than ${TOKEN_CHARS} characters and can be guessed`, {
-      fix: GATEWAY_TOKEN_FIX,
-    });
+  const token = await tokenFor(parts, options);
   return {
     host: guarded(hostFor(options.bind ?? gateway.bind, gateway.customBindHost), token),
     port: options.port ?? gateway.port,
-    access: accessOptions(gateway, token),
+    access: accessOptions(live.config, token),
     version,
     methods: async () => (await import("./methods/methods.ts")).gatewayMethods(parts),
     added: live.contributions,
@@ -87,15 +83,35 @@ function openAiOptions({ http: { endpoints } }: GatewayConfig): Pick<ServerOptio
   };
 }
 
-const accessOptions = (gateway: GatewayConfig, token: Secret): AccessOptions => ({
-  token,
-  ...(takesPassword(gateway.auth.mode) && gateway.auth.password && { password: gateway.auth.password }),
-  allowedOrigins: gateway.controlUi.allowedOrigins,
-  rateLimit: gateway.auth.rateLimit,
-  trustedProxies: gateway.trustedProxies,
-  handshakeMs: gateway.handshakeTimeoutMs,
-  takesDeviceTokens: gateway.roles === undefined,
-});
+/** The token of `--token`, else as it is found or made. One that can be guessed is told. */
+async function tokenFor({ live, log }: Parts, { token: given }: StartOptions): Promise<Secret> {
+  if (given !== undefined) {
+    warnOfShort(new Secret(given), "Give --token a longer random text, or leave it out.", log);
+    return new Secret(given);
+  }
+  const { token, from } = await ensureGatewayToken(live.paths, live.config, { env: process.env, log });
+  warnOfShort(token, shortTokenFix(from), log);
+  return token;
+}
+
+function warnOfShort(token: Secret, fix: string, log: Parts["log"]): void {
+  if (token.reveal().length >= TOKEN_CHARS) return;
+  log.warn(`the gateway's token has fewer than ${TOKEN_CHARS} characters and can be guessed`, { fix });
+}
+
+function accessOptions(config: Config, token: Secret): AccessOptions {
+  const { gateway } = config;
+  const password = findGatewayPassword(config, process.env);
+  return {
+    token,
+    ...(password && { password }),
+    allowedOrigins: gateway.controlUi.allowedOrigins,
+    rateLimit: gateway.auth.rateLimit,
+    trustedProxies: gateway.trustedProxies,
+    handshakeMs: gateway.handshakeTimeoutMs,
+    takesDeviceTokens: gateway.roles === undefined,
+  };
+}
 
 /** The functions of this gateway that the server may call. */
 export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
@@ -122,8 +138,6 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
   };
 }
 
-const takesPassword = (mode: string | undefined): boolean => mode === undefined || mode === "password";
-
 /**
  * Least characters of a token for an address that other machines reach: fewer can be guessed from outside within a
  * token's life.
@@ -135,7 +149,7 @@ function guarded(host: string, token: Secret): string {
   if (/^(127\.|::1$|localhost$)/.test(host) || token.reveal().length >= LEAST_PUBLIC_TOKEN) return host;
   throw new OpenClawError("BIND_REFUSED", {
     message: `The gateway does not listen on ${host} with a token of fewer than ${LEAST_PUBLIC_TOKEN} characters.`,
-    fix: "Take gateway.auth.token out, so that a long one is made, or set gateway.bind to loopback.",
+    fix: "Take gateway.auth.token and OPENCLAW_GATEWAY_TOKEN out, so that a long one is made, or set gateway.bind to loopback.",
   });
 }
 

@@ -99,7 +99,7 @@ test("what the gateway says to do about an error is shown", async () => {
     );
 });
 
-test("the token comes from flag, environment, config or the credentials file; a wrong one is exit code 78", async () => {
+test("the token comes from config, environment or the credentials file; a wrong one is exit code 78", async () => {
   const gateway = await fakeGateway({ health: () => ({ ok: true }) });
   const config = `{ gateway: { port: ${gateway.port}, auth: { token: "from-config" } } }`;
   const wrong = await run(["health"], { OPENCLAW_STATE_DIR: stateDir(config) });
@@ -108,8 +108,20 @@ test("the token comes from flag, environment, config or the credentials file; a 
   mkdirSync(join(dir, "credentials"));
   writeFileSync(join(dir, "credentials", "gateway-token"), `${TOKEN}\n`);
   expect((await run(["health"], { OPENCLAW_STATE_DIR: dir })).code).toBe(0);
-  const chosen = { OPENCLAW_STATE_DIR: stateDir(config), OPENCLAW_GATEWAY_TOKEN: TOKEN };
-  expect((await run(["health"], chosen)).code).toBe(0);
+  writeFileSync(join(dir, "credentials", "gateway-token"), "of-the-file\n");
+  expect((await run(["health"], { OPENCLAW_STATE_DIR: dir, OPENCLAW_GATEWAY_TOKEN: TOKEN })).code).toBe(0);
+  const both = { OPENCLAW_STATE_DIR: stateDir(config), OPENCLAW_GATEWAY_TOKEN: TOKEN };
+  expect((await run(["health"], both)).code).toBe(78);
+});
+
+test("a password of the config or the environment goes along", async () => {
+  const gateway = await fakeGateway({ health: () => ({ ok: true }) });
+  const dir = stateDir(`{ gateway: { port: ${gateway.port}, auth: { token: "${TOKEN}" } } }`);
+  const env = { OPENCLAW_STATE_DIR: dir, OPENCLAW_GATEWAY_PASSWORD: "a-password" };
+  expect((await run(["health"], env)).code).toBe(0);
+  expect((await run(["health"], { ...env, ...gateway.env })).code).toBe(0);
+  const auth = { token: TOKEN, password: "a-password" };
+  expect(gateway.connects.map((connect) => connect["auth"])).toEqual([auth, auth]);
 });
 
 test("a gateway given by hand never gets the token of this machine's own", async () => {

@@ -80,7 +80,10 @@ describe("known keys without effect", () => {
       models: { providers: { copilot: { api: "github-copilot" } } },
     });
     expect(warnings.map(({ key }) => key)).toEqual(["gateway.mode", "models.providers.copilot.api"]);
-    await expect(load({ gateway: { auth: { mode: "password" } } })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    await expect(load({ gateway: { auth: { mode: "password" } } })).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining("OPENCLAW_GATEWAY_PASSWORD"),
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { recordLog } from "../../kit/log.ts";
-import { ensureGatewayToken, gatewayTokenFile, readGatewayToken } from "../../../src/app/config/gateway-token.ts";
+import { ensureGatewayToken, gatewayTokenFile, findGatewayToken } from "../../../src/app/config/gateway-login.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { configSchema } from "../../../src/app/config/schema/schema.ts";
 import { resolveAgents } from "../../../src/app/config/settings.ts";
@@ -207,20 +207,23 @@ describe("paths", () => {
       const config = configSchema.parse({});
       await makeStateDirs(paths);
       expect(statSync(paths.credentials).mode & 0o777).toBe(0o700);
-      expect(await readGatewayToken(paths, config)).toBeUndefined();
-      const token = await ensureGatewayToken(paths, config);
+      expect(await findGatewayToken(paths, config, {})).toBeUndefined();
+      const { token } = await ensureGatewayToken(paths, config, { env: {} });
       expect(token.reveal()).toMatch(/^[\w-]{43}$/);
-      expect((await ensureGatewayToken(paths, config)).reveal()).toBe(token.reveal());
+      expect((await ensureGatewayToken(paths, config, { env: {} })).token.reveal()).toBe(token.reveal());
       expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
       expect(readFileSync(gatewayTokenFile(paths), "utf8").trim()).toBe(token.reveal());
       chmodSync(gatewayTokenFile(paths), 0o644);
       const log = recordLog();
-      await ensureGatewayToken(paths, config, log);
+      await ensureGatewayToken(paths, config, { env: {}, log });
       expect(statSync(gatewayTokenFile(paths)).mode & 0o777).toBe(0o600);
-      await ensureGatewayToken(paths, config, log);
+      await ensureGatewayToken(paths, config, { env: {}, log });
       expect(log.lines).toEqual(["warn the gateway token's file was open to other users and is closed now"]);
       const own = configSchema.parse({ gateway: { auth: { token: "mine" } } });
-      expect((await ensureGatewayToken(paths, own)).reveal()).toBe("mine");
+      const env = { OPENCLAW_GATEWAY_TOKEN: " of-the-environment " };
+      expect((await ensureGatewayToken(paths, own, { env })).token.reveal()).toBe("mine");
+      expect(await findGatewayToken(paths, config, env)).toMatchObject({ from: "variable" });
+      expect((await findGatewayToken(paths, config, env))?.token.reveal()).toBe("of-the-environment");
     } finally {
       rmSync(home, { recursive: true, force: true });
     }

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { loadConfig, type LoadedConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { type Gateway, startGateway } from "../../../src/app/gateway/gateway.ts";
@@ -17,6 +17,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await gateway?.close(0);
+  vi.unstubAllEnvs();
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -37,7 +38,7 @@ async function start(config: object, reloadBy = (load: Load) => load()) {
   write(config);
   const paths = resolvePaths({ OPENCLAW_STATE_DIR: dir });
   await makeStateDirs(paths);
-  const load = () => loadConfig({ path: paths.configPath, env: {} });
+  const load = () => loadConfig({ path: paths.configPath, env: process.env });
   const live = new Live(paths, dir, await load());
   const { level, consoleLevel, consoleStyle } = live.config.logging;
   const log = openLog({ file: join(dir, "test.log"), level, consoleLevel, consoleStyle });
@@ -59,6 +60,28 @@ test.each([
   ["nothing", { token: "a-token", password: "a-password" }, [200, 200]],
   ["token", { token: "a-token", password: "a-password", mode: "token" }, [200, 401]],
 ])("the auth mode %s says what counts besides the token", async (_, auth, statuses) => {
+  const { modelsFor } = await start(gatewayWith({ auth }));
+  expect([await modelsFor("a-token"), await modelsFor("a-password")]).toEqual(statuses);
+});
+
+test.each([
+  ["a token", {}, { OPENCLAW_GATEWAY_TOKEN: "a-token" }, [200, 401]],
+  [
+    "a password, without a mode",
+    {},
+    { OPENCLAW_GATEWAY_TOKEN: "a-token", OPENCLAW_GATEWAY_PASSWORD: "a-password" },
+    [200, 200],
+  ],
+  ["a password, for its mode", { mode: "password" }, { OPENCLAW_GATEWAY_PASSWORD: "a-password" }, [401, 200]],
+  ["no password in token mode", { mode: "token" }, { OPENCLAW_GATEWAY_PASSWORD: "a-password" }, [401, 401]],
+  [
+    "nothing that the config has",
+    { token: "of-the-config", password: "of-the-config" },
+    { OPENCLAW_GATEWAY_TOKEN: "a-token", OPENCLAW_GATEWAY_PASSWORD: "a-password" },
+    [401, 401],
+  ],
+])("the environment gives the login %s", async (_, auth, env, statuses) => {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const { modelsFor } = await start(gatewayWith({ auth }));
   expect([await modelsFor("a-token"), await modelsFor("a-password")]).toEqual(statuses);
 });

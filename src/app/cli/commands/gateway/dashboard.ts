@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { dashboardAddress } from "../../../config/control-ui.ts";
-import { readGatewayToken } from "../../../config/gateway-token.ts";
+import { findGatewayToken } from "../../../config/gateway-login.ts";
 import { gatewayHost } from "../../address.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
@@ -13,8 +13,8 @@ import type { Env } from "../../../../utils/env.ts";
  */
 export async function dashboard(io: Io, options: { open: boolean; json?: boolean }): Promise<number> {
   const state = await readState(io);
-  const token = await readGatewayToken(state.paths, state.config);
-  if (!token) {
+  const found = await findGatewayToken(state.paths, state.config, io.env);
+  if (!found) {
     throw new OpenClawError("GATEWAY_UNREACHABLE", {
       message: "There is no token yet: the gateway has never run on this state directory.",
       fix: "Start it: openclaw gateway run",
@@ -22,7 +22,7 @@ export async function dashboard(io: Io, options: { open: boolean; json?: boolean
   }
   const port = state.owner?.port ?? state.config.gateway.port;
   const page = dashboardAddress(gatewayHost(state.config), port, state.config);
-  const url = `${page}#token=${encodeURIComponent(token.reveal())}`;
+  const url = `${page}#token=${encodeURIComponent(found.token.reveal())}`;
   if (options.json === true) {
     writeJson(io, { url, running: state.owner !== undefined });
     return 0;

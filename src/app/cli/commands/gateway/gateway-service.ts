@@ -1,27 +1,20 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, rm } from "node:fs/promises";
-import { homedir, userInfo } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { KEY_VARIABLES } from "../../../../providers/keys.ts";
 import { makePrivateDir, writeAtomic } from "../../../../store/disk.ts";
 import { readStateLock } from "../../../../store/lock/lock.ts";
 import { OpenClawError, withFix } from "../../../../types/errors.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
 import { isInside } from "../../../../utils/real-path.ts";
-import { readConfigSource } from "../../../config/source.ts";
-import { resolvePaths, type StatePaths } from "../../../config/paths.ts";
-import { gatewayTokenFile } from "../../../config/gateway-token.ts";
-import {
-  SERVICE_MARK,
-  type Ran,
-  type ServiceManager,
-  type ServiceScene,
-  type ServiceState,
-} from "../../../service/manager.ts";
-import { managerFor, servicePlan, profileOf, type ServiceChoices } from "../../../service/service.ts";
+import { loadConfig } from "../../../config/load.ts";
+import type { StatePaths } from "../../../config/paths.ts";
+import { gatewayTokenFile, TOKEN_VARIABLE } from "../../../config/gateway-login.ts";
+import { isInstalled, serviceHere, type Service } from "../../../service/here.ts";
+import type { ServiceManager, ServiceState } from "../../../service/manager.ts";
+import { servicePlan, type ServiceChoices } from "../../../service/service.ts";
+import { serviceVariables } from "../../../service/variables.ts";
 import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { withProgress } from "../../progress.ts";
@@ -33,47 +26,6 @@ import { gatewayStop } from "./gateway-stop.ts";
 const START_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
-interface Service {
-  readonly manager: ServiceManager;
-  readonly paths: StatePaths;
-  readonly scene: ServiceScene;
-}
-
-/** The service of this state directory, whether it is installed or not. */
-function serviceHere(io: Io): Service {
-  const paths = resolvePaths(io.env);
-  const scene = sceneOf(io);
-  const profile = profileOf(paths.stateDir, scene.home);
-  const plan = { stateDir: paths.stateDir, ...(profile !== undefined && { profile }) };
-  return { paths, scene, manager: managerFor(process.platform, plan, scene) };
-}
-
-const sceneOf = ({ env }: Io): ServiceScene => ({
-  env,
-  home: env["HOME"] ?? homedir(),
-  uid: process.getuid?.() ?? 0,
-  user: userInfo().username,
-  run: ([program = "", ...args]) =>
-    new Promise((resolve, reject) => {
-      execFile(program, args, { env: { ...env }, maxBuffer: 4 * 1024 * 1024 }, (error, stdout, stderr) => {
-        if (error?.code === "ENOENT") reject(missing(program, error));
-        else resolve({ code: exitCode(error), out: `${stdout}${stderr}` } satisfies Ran);
-      });
-    }),
-});
-
-function exitCode(error: { readonly code?: unknown } | null): number {
-  if (!error) return 0;
-  return typeof error.code === "number" ? error.code : 1;
-}
-
-const missing = (program: string, cause: unknown) =>
-  new OpenClawError("SERVICE_UNSUPPORTED", {
-    message: `There is no \`${program}\` on this machine.`,
-    fix: "Run the gateway in a terminal, or by the service manager that this machine has: openclaw gateway run",
-    cause,
-  });
-
 export interface InstallFlags extends ServiceChoices {
   readonly token?: string;
   readonly force?: boolean;
@@ -84,12 +36,12 @@ export interface InstallFlags extends ServiceChoices {
 export async function serviceInstall(io: Io, flags: InstallFlags): Promise<number> {
   const state = await requireState(io);
   const { paths } = state;
-  const { manager, scene } = serviceHere(io);
+  const { manager, scene } = serviceHere(io.env);
   const plan = servicePlan(paths, scene, flags);
   await refuseForeign(manager, flags.force === true);
   if (flags.token !== undefined) await keepToken(flags.token, state);
-  const secrets = await secretsFor(io, paths);
-  const kept = await keepSecrets(plan.secretsFile, secrets);
+  const secrets = await secretsFor(io, state, flags);
+  const kept = await keepSecrets(plan.secretsFile, secrets, flags.token === undefined ? [] : [TOKEN_VARIABLE]);
   const long = [...secrets.keys()].filter((name) => !kept.includes(name));
   for (const { path, mode, text } of manager.files(plan)) {
     await (isInside(path, paths.stateDir) ? makePrivateDir(dirname(path)) : mkdir(dirname(path), { recursive: true }));
@@ -177,7 +129,7 @@ export async function serviceStop(io: Io, flags: StopFlags): Promise<number> {
 
 /** `gateway uninstall`: the service goes, the state directory stays. */
 export async function serviceUninstall(io: Io, flags: ServiceFlags): Promise<number> {
-  const { manager, paths, scene } = serviceHere(io);
+  const { manager, paths, scene } = serviceHere(io.env);
   const files = manager.files(servicePlan(paths, scene));
   const isThere = files.some(({ path }) => existsSync(path));
   if (isThere) {
@@ -199,8 +151,8 @@ export async function serviceUninstall(io: Io, flags: ServiceFlags): Promise<num
 /** The installed service and its state; undefined where none is installed or can be. */
 export async function serviceOf(io: Io): Promise<{ manager: ServiceManager; state: ServiceState } | undefined> {
   try {
-    const { manager } = serviceHere(io);
-    if (!(await isOurs(manager))) return undefined;
+    const { manager } = serviceHere(io.env);
+    if (!(await isInstalled(manager))) return undefined;
     return { manager, state: await manager.state() };
   } catch (error) {
     if (error instanceof OpenClawError && error.code === "SERVICE_UNSUPPORTED") return undefined;
@@ -209,20 +161,17 @@ export async function serviceOf(io: Io): Promise<{ manager: ServiceManager; stat
 }
 
 async function installed(io: Io): Promise<Service> {
-  const service = serviceHere(io);
-  if (await isOurs(service.manager)) return service;
+  const service = serviceHere(io.env);
+  if (await isInstalled(service.manager)) return service;
   throw new OpenClawError("SERVICE_MISSING", {
     message: `The gateway of ${service.paths.stateDir} is not installed as a service.`,
     fix: "Install it: openclaw gateway install",
   });
 }
 
-const isOurs = async ({ file }: ServiceManager): Promise<boolean> =>
-  (await unlessMissing(readFile(file, "utf8")))?.includes(SERVICE_MARK) === true;
-
 /** Another program's service of the same name is not written over by itself. */
 async function refuseForeign(manager: ServiceManager, isForced: boolean): Promise<void> {
-  if (isForced || !existsSync(manager.file) || (await isOurs(manager))) return;
+  if (isForced || !existsSync(manager.file) || (await isInstalled(manager))) return;
   throw new OpenClawError("SERVICE_FOREIGN", {
     message: `${manager.file} was written by another program, such as OpenClaw.`,
     fix: "Uninstall that service with its own program. `openclaw gateway install --force` writes over it.",
@@ -304,15 +253,16 @@ async function untilIdle(io: Io, mostMs: number): Promise<void> {
   );
 }
 
-/** Variables of this terminal that the gateway reads as secrets: those that the config names, and keys of providers. */
-async function secretsFor({ env }: Io, paths: StatePaths): Promise<ReadonlyMap<string, string>> {
-  const source = await readConfigSource({ path: paths.configPath, env });
-  const texts = [...source.files.values()].map(({ text }) => text).join("\n");
-  const named = [...texts.matchAll(/\$\{?([A-Za-z_]\w*)/g)].map((match) => match[1] ?? "");
-  const names = [...new Set([...named, ...KEY_VARIABLES])].filter((name) => !NOT_SECRET.has(name));
-  return new Map(names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : [])));
+/** Variables of this terminal that the gateway reads. A token that is named by hand holds, and not the one of a variable. */
+async function secretsFor(
+  { env, contributions }: Io,
+  { load }: State,
+  { token }: InstallFlags,
+): Promise<ReadonlyMap<string, string>> {
+  const { needed, found } = serviceVariables(await loadConfig(load), { env, contributions });
+  const names = [...needed, ...found].filter((name) => token === undefined || name !== TOKEN_VARIABLE);
+  return new Map(names.map((name) => [name, env[name] ?? ""]));
 }
-const NOT_SECRET = new Set(["HOME", "PATH", "USER", "NODE_OPTIONS"]);
 
 /** Makes the token that clients must show the one that every start finds. Throws USAGE when the config names another one. */
 async function keepToken(token: string, { paths, config }: State): Promise<void> {
@@ -328,14 +278,19 @@ async function keepToken(token: string, { paths, config }: State): Promise<void>
 }
 
 /**
- * Writes variables into the service's file, mode 0600, beside those that it has. Returns the names that were written: a value
- * of several lines is not.
+ * Writes variables into the service's file, mode 0600, beside those that it has and that no longer count. Returns the names that were
+ * written: a value of several lines is not.
  */
-async function keepSecrets(file: string, wanted: ReadonlyMap<string, string>): Promise<readonly string[]> {
+async function keepSecrets(
+  file: string,
+  wanted: ReadonlyMap<string, string>,
+  outdated: readonly string[],
+): Promise<readonly string[]> {
   const secrets = new Map([...wanted].filter(([, value]) => !/[\r\n\0]/.test(value)));
-  if (secrets.size === 0) return [];
   const before = (await unlessMissing(readFile(file, "utf8"))) ?? "";
-  const others = before.split("\n").filter((line) => line !== "" && !secrets.has(line.split("=")[0] ?? ""));
+  if (secrets.size === 0 && before === "") return [];
+  const gone = new Set([...secrets.keys(), ...outdated]);
+  const others = before.split("\n").filter((line) => line !== "" && !gone.has(line.split("=")[0] ?? ""));
   const lines = [...others, ...[...secrets].map(([name, value]) => `${name}=${quoted(value)}`)];
   await makePrivateDir(dirname(file));
   await writeAtomic(file, `${lines.join("\n")}\n`);

@@ -1,5 +1,5 @@
 import { OpenClawError } from "../../../../types/errors.ts";
-import { ensureGatewayToken } from "../../../config/gateway-token.ts";
+import { ensureGatewayToken } from "../../../config/gateway-login.ts";
 import { canAsk } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { Companion } from "./companion.ts";
@@ -162,7 +162,7 @@ export async function setup(io: Io, { workspace: given, json }: SetupFlags): Pro
   ]);
   const { state } = await openScene(io);
   const { paths } = state;
-  await ensureGatewayToken(paths, state.config);
+  await ensureGatewayToken(paths, state.config, { env: io.env });
   if (json === true)
     writeJson(io, { ok: true, configPath: paths.configPath, workspace, sessionsDir: paths.sessionsDir });
   else {

@@ -1,6 +1,6 @@
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
-import { ensureGatewayToken } from "../../../config/gateway-token.ts";
+import { ensureGatewayToken } from "../../../config/gateway-login.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { placeFrom } from "../agents/list.ts";
 import { serviceInstall } from "../gateway/gateway-service.ts";
@@ -70,7 +70,7 @@ async function write({ scene, agent, model, edits }: Writing, moved: Moved): Pro
     const workspace = await makePlaces(scene, agent);
     await (model ? model.save(scene, edits) : writeEdits(scene, edits));
     const { state } = await openScene(scene.io);
-    await ensureGatewayToken(state.paths, state.config);
+    await ensureGatewayToken(state.paths, state.config, { env: scene.io.env });
     return workspace;
   } catch (error) {
     await undoReset(moved);

@@ -3,6 +3,7 @@ import { hasWorkspace, seedWorkspace } from "../../../../prompt/bootstrap.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { agentEdits, type Edit } from "../../../agents/agent-file.ts";
 import { writtenPath } from "../../../agents/agent-id.ts";
+import { PASSWORD_VARIABLE } from "../../../config/gateway-login.ts";
 import { makeStateDirs } from "../../../config/paths.ts";
 import { valueAt } from "../../../config/schema/problem.ts";
 import { mainAgent, type SetupScene } from "./scene.ts";
@@ -70,8 +71,8 @@ export function gatewayEdits(scene: SetupScene, wish: GatewayWish): readonly Edi
 
 function refuseUnfit({ state, io }: SetupScene, { bind, token, password, mode }: GatewayWish): void {
   const { gateway } = state.config;
-  if (mode === "password" && !password && !gateway.auth.password)
-    throw unfit("Password mode needs a password.", "Add --gateway-password <password>.");
+  if (mode === "password" && !password && !gateway.auth.password && !io.env[PASSWORD_VARIABLE])
+    throw unfit("Password mode needs a password.", `Add --gateway-password <password>, or set ${PASSWORD_VARIABLE}.`);
   if (bind === "custom" && gateway.customBindHost === undefined)
     throw unfit(
       'The address "custom" needs one that is named.',

@@ -3,7 +3,7 @@ import { placeFrom } from "../agents/list.ts";
 import { dashboard } from "../gateway/dashboard.ts";
 import { gatewayRun } from "../gateway/gateway-run.ts";
 import { messageSend } from "../message/message.ts";
-import { ensureGatewayToken } from "../../../config/gateway-token.ts";
+import { ensureGatewayToken } from "../../../config/gateway-login.ts";
 import type { Io } from "../../io.ts";
 import { channelStep, type SetUpChannel } from "./channel-step.ts";
 import { Companion } from "./companion.ts";
@@ -242,7 +242,7 @@ async function retryOrGo(talk: TerminalQuestions): Promise<"on" | StepLeft["way"
 /** The last words: a message in the owner's own chat, and the page's address. */
 async function greet(talk: TerminalQuestions, scene: SetupScene, tour: Tour): Promise<void> {
   const { io, state } = scene;
-  await ensureGatewayToken(state.paths, state.config);
+  await ensureGatewayToken(state.paths, state.config, { env: scene.io.env });
   const { owner = tour.channel && ownerOn(scene, tour.channel.id), companion, runsBy, flags } = tour;
   if (owner && (companion.isRunning || runsBy !== "nobody")) await sendFirst(talk, scene, owner);
   if (!isOn(flags, "skip-ui")) {

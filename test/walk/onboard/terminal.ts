@@ -91,7 +91,7 @@ export class Person {
     }, PATIENCE);
   }
 
-  kill(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): void {
+  kill(signal: "SIGKILL" | "SIGHUP" = "SIGKILL"): void {
     if (this.code === undefined) process.kill(this.#pty.pid, signal);
   }
 }

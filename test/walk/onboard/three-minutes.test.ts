@@ -2,9 +2,11 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import JSON5 from "json5";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { readStateLock } from "../../../src/store/lock/lock.ts";
 import { startFakeModel } from "../../fakes/model.ts";
 import { startFakeTelegram } from "../../fakes/telegram.ts";
 import { makeHome, type Home } from "../../kit/gateway/process.ts";
+import { until } from "../../kit/until.ts";
 import { CTRL_C, ESCAPE, Person } from "./terminal.ts";
 
 const KEY = "sk-walk-0123456789";
@@ -26,6 +28,14 @@ async function stage(config: Record<string, unknown> = {}) {
 
 const configOf = (home: Home) => JSON5.parse(readFileSync(home.configPath, "utf8"));
 const keysPath = (home: Home) => join(home.stateDir, "credentials", "auth-profiles.json");
+
+function runs(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 /** Through the notice and the question about the config that is there. */
 async function begin(home: Home): Promise<Person> {
@@ -75,7 +85,8 @@ describe("the first three minutes", () => {
     await person.reads(/Now write any message/);
     telegram.say("hello", { from: { id: ME, first_name: "Robin" } });
     const asked = await person.reads(/code in that chat is [A-Z2-9]{8}\. Is this you\?/);
-    expect(telegram.shown(ME).join("\n")).toContain(/[A-Z2-9]{8}/.exec(asked)?.[0]);
+    const code = /[A-Z2-9]{8}/.exec(asked)?.[0] ?? "none";
+    await until(() => telegram.shown(ME).join("\n").includes(code), "the code in the chat");
     person.enter();
     await person.reads(/is the owner/);
 
@@ -151,6 +162,32 @@ describe("the first three minutes", () => {
     expect(JSON.parse(readFileSync(keysPath(home), "utf8")).profiles[`${provider}:default`].key).toBe(KEY);
     expect((await home.run(["config", "validate"])).code).toBe(0);
   });
+
+  test.each(["kill -9", "a hang-up", "Ctrl-C twice"])(
+    "after %s the gateway that the set-up started does not run on",
+    async (end) => {
+      const { telegram, home } = await stage();
+      const person = await begin(home);
+      person.enter();
+      await person.reads(/Which model answers\?[\s\S]*None for now/);
+      await person.pick("None for now");
+      await person.reads(/Where do you want to write/);
+      await person.pick("Telegram");
+      await person.reads(/Bot token/);
+      person.answer(telegram.token);
+      await person.reads(/Now write any message/);
+      const owner = await readStateLock(home.stateDir);
+      expect(owner?.alive).toBe(true);
+      if (end === "Ctrl-C twice") {
+        person.press(CTRL_C);
+        await person.reads(/This step was left/);
+        person.press(CTRL_C);
+      } else person.kill(end === "kill -9" ? "SIGKILL" : "SIGHUP");
+      await person.ended();
+      await until(() => !runs(owner?.pid ?? 0), "the end of the gateway");
+      expect((await readStateLock(home.stateDir))?.alive).not.toBe(true);
+    },
+  );
 
   test("an invalid config is refused before the first question, and a pipe is told the flags", async () => {
     const { home } = await stage({ gateway: { port: "x" } });

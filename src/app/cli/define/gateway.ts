@@ -20,6 +20,7 @@ export function defineGateway(program: Command, act: Act): void {
     .option("--token <token>", "token that clients must show")
     .option("--verbose", "log debug lines too")
     .addOption(new Option("--allow-unconfigured", "no effect: no config is needed").hideHelp())
+    .addOption(new Option("--end-with <what>", "end when standard input ends").choices(["stdin"]).hideHelp())
     .action(
       act(async (io, options: RunFlags) =>
         (await import("../commands/gateway/gateway-run.ts")).gatewayRun(io, options),
@@ -118,4 +119,5 @@ interface RunFlags {
   readonly token?: string;
   readonly force?: boolean;
   readonly verbose?: boolean;
+  readonly endWith?: "stdin";
 }

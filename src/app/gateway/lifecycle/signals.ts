@@ -1,5 +1,8 @@
-/** Resolves at the first SIGTERM, SIGINT or SIGHUP. A second one ends the process at once. */
-export function untilSignal(): Promise<NodeJS.Signals> {
+/**
+ * Resolves at the first SIGTERM, SIGINT or SIGHUP; with standard input also as at a SIGHUP when that ends, because the program that
+ * held it has ended in whatever way. A second one ends the process at once.
+ */
+export function untilSignal(withStdin: boolean): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let stopping = false;
     const take = (signal: NodeJS.Signals) => {
@@ -8,5 +11,10 @@ export function untilSignal(): Promise<NodeJS.Signals> {
       resolve(signal);
     };
     for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, take);
+    if (!withStdin) return;
+    process.stdin.once("close", () => {
+      if (!stopping) take("SIGHUP");
+    });
+    process.stdin.on("error", () => undefined).resume();
   });
 }

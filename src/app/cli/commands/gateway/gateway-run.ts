@@ -6,17 +6,23 @@ export interface GatewayRunFlags {
   readonly token?: string;
   readonly force?: boolean;
   readonly verbose?: boolean;
+  /** The gateway belongs to the program that holds its standard input, and ends with it. */
+  readonly endWith?: "stdin";
 }
 
 /** Set in the environment of a process that takes the place of one that restarts. */
 const RESTARTED = "OPENCLAW_RESTARTED";
 
-/** Runs the gateway until it is stopped, through all restarts. */
-export async function gatewayRun(_io: Io, flags: GatewayRunFlags): Promise<number> {
+/** Runs the gateway until it is stopped, through all restarts. A restart begins again with these arguments of the command line. */
+export async function gatewayRun(
+  _io: Io,
+  flags: GatewayRunFlags,
+  args: readonly string[] = process.argv.slice(2),
+): Promise<number> {
   outliveReader();
   const { runGateway } = await import("../../../gateway/run.ts");
   const { untilSignal } = await import("../../../gateway/lifecycle/signals.ts");
-  const { port, bind, token, force, verbose } = flags;
+  const { port, bind, token, force, verbose, endWith } = flags;
   const options = {
     ...(port !== undefined && { port }),
     ...(bind !== undefined && { bind }),
@@ -27,7 +33,7 @@ export async function gatewayRun(_io: Io, flags: GatewayRunFlags): Promise<numbe
   delete process.env[RESTARTED];
   let hasSignal = false;
   // From the beginning, so that a signal during a start also leads to a proper shutdown.
-  const signalled = untilSignal().finally(() => (hasSignal = true));
+  const signalled = untilSignal(endWith === "stdin").finally(() => (hasSignal = true));
   for (;;) {
     const end = await runGateway(
       { ...options, ...(force === true && !isRestart && { force }) },
@@ -36,7 +42,7 @@ export async function gatewayRun(_io: Io, flags: GatewayRunFlags): Promise<numbe
     if (end !== "restart") return end;
     await drainOutput();
     if (hasSignal) return 0;
-    replaceProcess();
+    replaceProcess(args);
     isRestart = true;
   }
 }
@@ -45,9 +51,9 @@ export async function gatewayRun(_io: Io, flags: GatewayRunFlags): Promise<numbe
  * The program begins again in the same process id, with the code that is installed now: of the gateway and of plugins. Returns where
  * a process cannot be replaced, or where that would cut the channel to the one that started it.
  */
-function replaceProcess(): void {
+function replaceProcess(args: readonly string[]): void {
   if (typeof process.execve !== "function" || process.channel) return;
-  const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2), ...args];
   try {
     process.execve(process.execPath, argv, { ...process.env, [RESTARTED]: "1" });
   } catch {

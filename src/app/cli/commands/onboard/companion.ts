@@ -6,19 +6,27 @@ import type { Io } from "../../io.ts";
 import { readState } from "../../state.ts";
 import { awaitHealth } from "./health.ts";
 
-/** A gateway that runs for as long as the set-up needs one, where no other runs on the state directory. */
+/**
+ * A gateway that runs for as long as the set-up needs one, where no other runs on the state directory. It ends with this process in
+ * whatever way that ends, because the pipe between them closes then.
+ */
 export class Companion {
   #child: ChildProcess | undefined;
 
   /** Starts it unless a gateway runs. Throws GATEWAY_UNREACHABLE when it does not get well. */
   async start(io: Io): Promise<void> {
     if ((await readState(io)).owner !== undefined) return;
-    const child = spawn(process.execPath, [join(packageRoot, "bin", "openclaw.mjs"), "gateway", "run"], {
-      env: { ...io.env },
-      stdio: "ignore",
-    });
+    const child = spawn(
+      process.execPath,
+      [join(packageRoot, "bin", "openclaw.mjs"), "gateway", "run", "--end-with", "stdin"],
+      {
+        env: { ...io.env },
+        stdio: ["pipe", "ignore", "ignore"],
+      },
+    );
     this.#child = child;
-    process.once("exit", () => child.kill());
+    // It closes when the gateway ends first, which the wait below tells of.
+    child.stdin.on("error", () => undefined);
     const failed = new Promise<never>((_resolve, reject) => {
       child.once("error", reject);
       child.once("exit", (code) => reject(notStarted(`it ended with code ${code ?? "none"}`)));

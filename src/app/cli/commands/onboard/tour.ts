@@ -141,7 +141,7 @@ export async function onboardByTalk(io: Io, flags: Flags): Promise<number> {
   } finally {
     await tour.companion.stop();
   }
-  return tour.runsBy === "terminal" ? gatewayRun(io, {}) : 0;
+  return tour.runsBy === "terminal" ? gatewayRun(io, {}, ["gateway", "run"]) : 0;
 }
 
 const RISK = [

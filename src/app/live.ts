@@ -29,6 +29,8 @@ export class Live {
   #agents: readonly AgentSettings[];
   /** Problems of the file while the current config stays in use, and keys that need a restart. */
   problems: readonly { readonly message: string; readonly fix: string }[] = [];
+  /** Why this start leaves the channels off, after several starts that did not end in order; else undefined. */
+  safeMode: string | undefined;
   /** The meter of the gateway's models, once they are open; before that nothing is metered. */
   meter: ModelMeter = UNMETERED;
   /** Reserves a call with the meter as it is at the time of the call. */

@@ -303,7 +303,7 @@ describe("a gateway", () => {
     gateway = await startGateway(live, { log, load: () => loadConfig(options) });
     await until(() => readFileSync(file, "utf8").includes("stopped by channels.telegram.contextVisibility"));
     expect(live.loaded.warnings.map(({ text }) => text).join("\n")).toContain("contextVisibility");
-    const doctor = await configCheck(options).run(AbortSignal.timeout(10_000));
+    const doctor = await configCheck(options, paths).run(AbortSignal.timeout(10_000));
     expect(doctor).toContainEqual(
       expect.objectContaining({
         status: "fail",

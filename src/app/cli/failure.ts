@@ -109,11 +109,6 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["version", "Run: openclaw --version"],
   ["upgrade", "Run: openclaw update run"],
   ["restore", "Run: openclaw backup restore <file> --target <dir>"],
-  ["reset", "A conversation begins anew with /new. All of the state is in the directory that openclaw status names."],
-  [
-    "uninstall",
-    "Run: openclaw gateway uninstall. Then remove the package with npm. The state is in the directory that openclaw status names.",
-  ],
   ["service", SERVICE],
   ["daemon", SERVICE],
   ["start", "Run: openclaw gateway run, or as a service: openclaw gateway start"],

@@ -48,7 +48,7 @@ export function appChecks(options: {
   const always = [
     nodeCheck(),
     stateDirCheck(paths, load.env),
-    configCheck(load),
+    configCheck(load, paths),
     permissionCheck(paths),
     lockCheck(paths),
     copyCheck(paths),

@@ -12,7 +12,7 @@ import { accountsIn } from "../accounts/channel-accounts.ts";
 import { loadConfig } from "../config/load.ts";
 import { cooldownsPath, journalPath, resolvePaths } from "../config/paths.ts";
 import { appChecks } from "./app-checks.ts";
-import { foreignCheck } from "./machine-checks.ts";
+import { foreignCheck, safeModeCheck } from "./machine-checks.ts";
 import { selectedEngineChecks } from "./engine-check.ts";
 import { loadOptionsFor } from "../plugins/load-options.ts";
 import { LoadedPlugins, type AskPlugins } from "../plugins/loaded-plugins.ts";
@@ -53,6 +53,7 @@ export async function collectChecks({ contributions, env, ask }: Scene): Promise
   const checks = [
     ...appChecks({ paths, load, loaded, contributions }),
     ...(loaded ? [foreignCheck(paths, load)] : []),
+    safeModeCheck(paths, env),
     ...storeChecks({ stateDir: paths.stateDir, journal: journalPath(paths), sessions: paths.sessionsDir }),
     runsCheck(journalPath(paths)),
     ...sessionChecks({ dir: paths.sessionsDir, journal: journalPath(paths) }),

@@ -1,5 +1,6 @@
 import type { Check, CheckResult } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
+import { lastValidHint } from "../config/last-valid.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { STOP_FIX } from "../config/keys/narrowing.ts";
@@ -13,7 +14,7 @@ const resultOf = ({ text, isStop }: ConfigNote): CheckResult =>
   isStop === true ? { status: "fail", message: text, fix: STOP_FIX } : { status: "warn", message: text };
 
 /** Whether the config file loads; every problem and every key without effect is a line. */
-export function configCheck(options: LoadOptions): Check {
+export function configCheck(options: LoadOptions, paths: Pick<StatePaths, "stateSub">): Check {
   return {
     id: "app.config",
     title: "Config",
@@ -27,7 +28,7 @@ export function configCheck(options: LoadOptions): Check {
         return [ok, ...warnings.map(resultOf), ...(await rewriting(options))];
       } catch (error) {
         if (!(error instanceof ConfigError) || error.problems.length === 0) throw error;
-        const fix = `${error.fix}${await wayBack(options.path)}`;
+        const fix = `${error.fix}${await wayBack(options.path)}${await lastValidHint(paths)}`;
         const failed = error.problems.map((note): CheckResult => ({ status: "fail", message: note.text, fix }));
         return [...failed, ...(await rewriting(options))];
       }

@@ -1,6 +1,8 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isCareful } from "../../store/lock/boots.ts";
 import { changeInstance } from "../../store/lock/instance.ts";
+import { readStateLock } from "../../store/lock/lock.ts";
 import type { Check, CheckResult } from "../../types/check.ts";
 import { exists } from "../../utils/exists.ts";
 import { copyNote, isForeign } from "../gateway/parts/foreign.ts";
@@ -91,6 +93,25 @@ const inConfig = ({ stateDir, configPath }: StatePaths, load: LoadOptions): Chec
       await changeInstance(stateDir, { isAdopted: true });
       await removeConfigValue(load, ["gateway", "adopt"]);
     },
+  },
+});
+
+/** Whether the gateway that runs is in safe mode. */
+export const safeModeCheck = ({ stateDir }: Pick<StatePaths, "stateDir">, env: Env): Check => ({
+  id: "app.safe-mode",
+  title: "Starts",
+  async run() {
+    const lock = await readStateLock(stateDir);
+    if (lock?.alive !== true || env["OPENCLAW_SAFE_MODE"] === "off" || !(await isCareful(stateDir)))
+      return [{ status: "ok", message: "The gateway is not in safe mode." }];
+    return [
+      {
+        status: "warn",
+        message:
+          "The gateway is in safe mode, with channels and jobs off: several starts of five minutes ended without a stop.",
+        fix: "See why in openclaw logs. Then: openclaw gateway restart --normal (in a terminal: openclaw gateway run --normal)",
+      },
+    ];
   },
 });
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { beginBoot, type Boot } from "../../store/lock/boots.ts";
 import { acquireStateLock, type StateLock } from "../../store/lock/lock.ts";
 import { stopDaemon } from "./lifecycle/stop.ts";
 import { makeStateDirs, resolvePaths, type StatePaths } from "../config/paths.ts";
@@ -9,18 +10,15 @@ import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import { Live } from "../live.ts";
 import { ownerGap } from "../accounts/owner-gap.ts";
 import { openLog, type OpenLog } from "../log/log.ts";
-import { repairPlugins, loadOptionsFor } from "../plugins/load-options.ts";
-import { withFix } from "../../types/errors.ts";
+import { repairPlugins } from "../plugins/load-options.ts";
+import { OpenClawError, withFix } from "../../types/errors.ts";
 import { type Gateway, startGateway } from "./gateway.ts";
 import { copyNote } from "./parts/foreign.ts";
 import { closeInherited } from "./lifecycle/inherited.ts";
+import { keepConfig, readStartConfig, tellKept, type StartConfig } from "./lifecycle/start-config.ts";
 import { serviceNotes, type ServiceNotes } from "./lifecycle/notify.ts";
 import { guardProcess, type ProcessGuard } from "./lifecycle/process-guard.ts";
-import { loadConfig, type LoadedConfig } from "../config/load.ts";
 import { dashboardAddress } from "../config/control-ui.ts";
-import { applyEnv } from "../config/env-vars.ts";
-import { bundledContributions } from "../contributions/extensions.ts";
-import type { Contributions } from "../../plugins/contributions.ts";
 import { packageRoot } from "../package-root.ts";
 import { ensureGatewayToken } from "../config/gateway-login.ts";
 
@@ -31,6 +29,8 @@ export interface GatewayOptions {
   /** Stops the daemon that holds this state directory first. */
   readonly force?: boolean;
   readonly verbose?: boolean;
+  /** `last-valid`: the config that was kept when the gateway last became ready, and not its file. */
+  readonly config?: "last-valid";
 }
 
 /** Milliseconds that runs get to end after SIGTERM, unless OPENCLAW_SHUTDOWN_GRACE_MS says otherwise. */
@@ -52,7 +52,7 @@ export async function runGateway(
 ): Promise<number | "restart"> {
   closeInherited();
   for (;;) {
-    const end = await runOnce(options, signalled);
+    const end = await runOnce(options, { signalled, isRestart });
     if (typeof end !== "object") return end;
     if (!isRestart) throw end.notStarted;
     process.stderr.write(`${withFix(end.notStarted)}\nThe gateway tries again in ${TRY_AGAIN_MS / 1000} seconds.\n`);
@@ -67,7 +67,7 @@ interface RunScene {
   readonly isRestart: boolean;
 }
 
-async function runOnce(options: GatewayOptions, signalled: RunScene["signalled"]): Promise<End> {
+async function runOnce(options: GatewayOptions, { signalled, isRestart }: RunScene): Promise<End> {
   process.umask(0o077);
   const paths = resolvePaths(process.env);
   // Plugins and child processes find the state directory by this variable.
@@ -79,7 +79,7 @@ async function runOnce(options: GatewayOptions, signalled: RunScene["signalled"]
     // Open directories are refused before the config is read, because it may name commands that give secrets.
     await makeStateDirs(paths);
     const repaired = await repairPlugins(paths);
-    const prepared = await prepare(paths);
+    const prepared = await readStartConfig(paths, { wantsKept: options.config === "last-valid", isRestart });
     lock = await takeLock(paths, options.force === true);
     return await serveOnce(prepared, { paths, options, lock, signalled, repaired });
   } catch (error) {
@@ -103,7 +103,8 @@ interface Start {
 /** End of one start: the exit code; or the gateway is to start again, or could not start. */
 type End = number | "restart" | { readonly notStarted: unknown };
 
-async function serveOnce({ contributions, loaded, load }: Prepared, start: Start): Promise<End> {
+async function serveOnce(prepared: StartConfig, start: Start): Promise<End> {
+  const { contributions, loaded, load } = prepared;
   const { paths, options, lock, signalled, repaired } = start;
   const live = new Live(paths, process.env["HOME"] ?? homedir(), loaded, contributions);
   const log = logFor(live, options.verbose === true);
@@ -112,6 +113,9 @@ async function serveOnce({ contributions, loaded, load }: Prepared, start: Start
   if (gap) log.warn(gap.message, { fix: gap.fix });
   const copied = await copyNote(paths.stateDir);
   if (copied) log.warn(copied.message, { fix: copied.fix });
+  tellKept(prepared, live, log);
+  const boot = await beginBoot(paths.stateDir, Date.now());
+  live.safeMode = safeModeOf(boot, process.env);
   const guard = guardProcess(log);
   const notes = serviceNotes(process.env, log);
   const listening = (port: number) => lock.note({ port });
@@ -125,12 +129,28 @@ async function serveOnce({ contributions, loaded, load }: Prepared, start: Start
     const gateway = await starting;
     await greet(gateway, live, options.token);
     notes.ready(`Port ${gateway.port}, ${gateway.channelsText()}`);
-    return serve(gateway, { log, guard, notes, signalled });
+    await keepConfig(prepared, live, log);
+    return serve(gateway, { log, guard, notes, signalled, boot });
   }
   notes.close();
+  // A start that says what to mend would not go better without channels.
+  if (failure.notStarted instanceof OpenClawError) await endInOrder(boot, log);
   log.flush();
   guard.release();
   return failure;
+}
+
+/** A disk that is full does not turn an end into a failed one; it only counts as one that was not in order. */
+const endInOrder = (boot: Boot, log: OpenLog): Promise<void> =>
+  boot.endsInOrder().catch((error: unknown) => log.warn("the end of this start is not noted", { error }));
+
+/** Why channels and jobs stay off after several starts that did not end in order. */
+function safeModeOf({ unclean }: Boot, env: NodeJS.ProcessEnv): string | undefined {
+  if (unclean === undefined || env["OPENCLAW_SAFE_MODE"] === "off") return undefined;
+  return (
+    `safe mode, because ${unclean} starts of the last five minutes ended without a stop. See why in openclaw logs, then: ` +
+    "openclaw gateway restart --normal (in a terminal: openclaw gateway run --normal)"
+  );
 }
 
 async function takeLock(paths: StatePaths, force: boolean): Promise<StateLock> {
@@ -153,10 +173,11 @@ interface Serving {
   readonly log: OpenLog;
   readonly guard: ProcessGuard;
   readonly notes: ServiceNotes;
+  readonly boot: Boot;
   readonly signalled: Promise<NodeJS.Signals>;
 }
 
-async function serve(gateway: Gateway, { log, guard, notes, signalled }: Serving): Promise<number | "restart"> {
+async function serve(gateway: Gateway, { log, guard, notes, boot, signalled }: Serving): Promise<number | "restart"> {
   const graceMs = graceOf(process.env["OPENCLAW_SHUTDOWN_GRACE_MS"]);
   const end = await Promise.race([
     signalled.then((signal) => ({ why: { signal }, graceMs, exit: 0 })),
@@ -169,6 +190,7 @@ async function serve(gateway: Gateway, { log, guard, notes, signalled }: Serving
   await gateway.close(end.graceMs);
   notes.close();
   log.info("stopped");
+  if ("exit" in end && end.exit !== 1) await endInOrder(boot, log);
   log.flush();
   guard.release();
   if ("error" in end) throw end.error;
@@ -182,22 +204,6 @@ const becauseOf = (plugin: string | undefined) => ({
 
 async function rejectWith(crashed: ProcessGuard["crashed"]): Promise<never> {
   throw (await crashed).error;
-}
-
-/** The config, and the inputs with which it was read. */
-interface Prepared {
-  readonly contributions: Contributions;
-  readonly loaded: LoadedConfig;
-  load(): Promise<LoadedConfig>;
-}
-
-/** Reads the config and sets the variables of `env.vars`. Throws `OpenClawError`. */
-async function prepare(paths: StatePaths): Promise<Prepared> {
-  const contributions = bundledContributions();
-  const load = async () => loadConfig(await loadOptionsFor(contributions, paths));
-  const loaded = await load();
-  applyEnv(loaded.config, process.env);
-  return { contributions, load, loaded };
 }
 
 /**

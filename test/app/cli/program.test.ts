@@ -135,7 +135,7 @@ test("one word says yes, one limits lists, and what shows something can show it 
   );
   expect(counts.filter((command) => !longs(command).includes("--limit")).map(nameOf)).toEqual([]);
   const CHANGES =
-    /^(?:gateway (?:run|stop)|sandbox recreate|mcp (?:login|logout|serve)|sessions export|completion|models (?:set|fallbacks .*|auth .*)|config unset|onboard|configure|plugins (?:reload|registry|validate|build|pack|search|marketplace|init)|channels (?:add|remove|login)|config schema)$/;
+    /^(?:gateway (?:run|stop)|sandbox recreate|mcp (?:login|logout|serve)|sessions export|completion|models (?:set|fallbacks .*|auth .*)|config unset|onboard|configure|reset|uninstall|plugins (?:reload|registry|validate|build|pack|search|marketplace|init)|channels (?:add|remove|login)|config schema)$/;
   const silent = all.filter((command) => !longs(command).includes("--json") && !CHANGES.test(nameOf(command)));
   expect(silent.map(nameOf)).toEqual([]);
 });
@@ -143,7 +143,7 @@ test("one word says yes, one limits lists, and what shows something can show it 
 test("commands of other gateways are answered with what does the same here", async () => {
   const names = new Set(all.map(nameOf));
   const others =
-    "version,upgrade,restore,reset,uninstall,service,daemon,start,stop,restart,security audit," +
+    "version,upgrade,restore,service,daemon,start,stop,restart,security audit," +
     "secrets,tui,chat,docs,path,sessions rotate,hooks uninstall";
   for (const words of others.split(",")) {
     const { code, out, err } = await run(words.split(" "));

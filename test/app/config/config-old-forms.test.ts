@@ -312,7 +312,7 @@ describe("a config in the forms of another version", () => {
       ].join("\n"),
     );
     const before = await loadConfigText(readFileSync(path, "utf8"), await options());
-    const results = await configCheck(await options()).run(new AbortController().signal);
+    const results = await configCheck(await options(), { stateSub: dir }).run(new AbortController().signal);
     const repair = results.find((result) => result.repair)?.repair;
     expect(repair?.describe).toContain("agent, channels.telegram.streaming");
     await repair?.apply();
@@ -321,7 +321,7 @@ describe("a config in the forms of another version", () => {
     const after = await loadConfigText(text, await options());
     expect(after.config).toEqual(before.config);
     expect(after.warnings).toEqual([]);
-    const again = await configCheck(await options()).run(new AbortController().signal);
+    const again = await configCheck(await options(), { stateSub: dir }).run(new AbortController().signal);
     expect(again.some((result) => result.repair)).toBe(false);
   });
 
@@ -337,7 +337,7 @@ describe("a config in the forms of another version", () => {
       '{ providers: { a: { baseUrl: "http://127.0.0.1:1", api: "openai", models: [] } } } // mine',
     );
     writeFileSync(listed, '{ servers: { a: { command: "x", disabled: true } } }');
-    const results = await configCheck(await options()).run(new AbortController().signal);
+    const results = await configCheck(await options(), { stateSub: dir }).run(new AbortController().signal);
     const repair = results.find((result) => result.repair)?.repair;
     await expect(repair?.apply()).rejects.toThrow("mcp.servers.a.disabled could not be rewritten");
     expect(readFileSync(path, "utf8")).toMatch(/agents: \{\s+"defaults"/);
@@ -347,7 +347,7 @@ describe("a config in the forms of another version", () => {
 
   it("is rewritten where it also has a mistake, which stays for a person", async () => {
     writeFileSync(path, '{ agent: { workspace: "/w" }, gateway: { prt: 1 } }');
-    const results = await configCheck(await options()).run(new AbortController().signal);
+    const results = await configCheck(await options(), { stateSub: dir }).run(new AbortController().signal);
     expect(results[0]).toMatchObject({ status: "fail" });
     await results.find((result) => result.repair)?.repair?.apply();
     expect(readFileSync(path, "utf8")).toContain("agents");

@@ -148,6 +148,8 @@ const envOf = (home: Home, more: Record<string, string>): Record<string, string>
   OPENCLAW_STATE_DIR: home.stateDir,
   OPENCLAW_CONFIG_PATH: home.configPath,
   NO_COLOR: "1",
+  // Tests kill a gateway more often in a few minutes than a machine does.
+  OPENCLAW_SAFE_MODE: "off",
   ...COMPILED,
   ...more,
 });

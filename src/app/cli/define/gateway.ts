@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { defined } from "../../../utils/defined.ts";
 import { readDuration } from "../../../utils/time/duration.ts";
+import type { GatewayRunFlags } from "../commands/gateway/gateway-run.ts";
 import type { InstallFlags } from "../commands/gateway/gateway-service.ts";
 import { wholeNumber, type Act } from "./act.ts";
 
@@ -19,10 +20,12 @@ export function defineGateway(program: Command, act: Act): void {
     .option("--force", "first stop the gateway that owns this state directory")
     .option("--token <token>", "token that clients must show")
     .option("--verbose", "log debug lines too")
+    .option("--normal", "not in safe mode, whatever the starts before came to")
+    .option("--last-valid-config", "with the config of the last start that became ready, not with its file")
     .addOption(new Option("--allow-unconfigured", "no effect: no config is needed").hideHelp())
     .addOption(new Option("--end-with <what>", "end when standard input ends").choices(["stdin"]).hideHelp())
     .action(
-      act(async (io, options: RunFlags) =>
+      act(async (io, options: GatewayRunFlags) =>
         (await import("../commands/gateway/gateway-run.ts")).gatewayRun(io, options),
       ),
     );
@@ -83,19 +86,25 @@ function defineService(gateway: Command, act: Act): void {
   gateway
     .command("start")
     .description("start the service")
+    .option("--normal", "not in safe mode, whatever the starts before came to")
     .option("--json", "for scripts")
-    .action(act(async (io, flags: { json?: boolean }) => (await service()).serviceStart(io, flags)));
+    .action(act(async (io, flags: { json?: boolean; normal?: boolean }) => (await service()).serviceStart(io, flags)));
   gateway
     .command("restart")
     .description("restart the service; what is unfinished continues afterwards")
     .option("--wait <duration>", "first wait until no run is active, for at most so long", waitOf)
     .option("--safe", "the same as --wait 5m")
+    .option("--normal", "not in safe mode, whatever the starts before came to")
     .addOption(new Option("--skip-deferral", "no effect: the default").hideHelp())
     .addOption(new Option("--force", "no effect: the default").hideHelp())
     .option("--json", "for scripts")
     .action(
-      act(async (io, { wait, safe, json }: { wait?: number; safe?: boolean; json?: boolean }) =>
-        (await service()).serviceRestart(io, defined({ json, waitMs: wait ?? (safe ? SAFE_MS : undefined) })),
+      act(
+        async (
+          io,
+          { wait, safe, json, normal }: { wait?: number } & Record<"safe" | "json" | "normal", boolean | undefined>,
+        ) =>
+          (await service()).serviceRestart(io, defined({ json, normal, waitMs: wait ?? (safe ? SAFE_MS : undefined) })),
       ),
     );
   gateway
@@ -111,13 +120,4 @@ function waitOf(text: string): number {
   const ms = readDuration(text);
   if (ms === undefined) throw new InvalidArgumentError("Write it as 30s, 5m or 1h.");
   return ms;
-}
-
-interface RunFlags {
-  readonly port?: number;
-  readonly bind?: string;
-  readonly token?: string;
-  readonly force?: boolean;
-  readonly verbose?: boolean;
-  readonly endWith?: "stdin";
 }

@@ -14,6 +14,7 @@ import { defineSessions } from "../define/sessions.ts";
 import { defineRuns } from "../define/runs.ts";
 import { defineSkills } from "../define/skills.ts";
 import { defineSystem } from "../define/system.ts";
+import { defineReset, defineUninstall } from "../define/uninstall.ts";
 import { defineUpdate } from "../define/update.ts";
 import { type Act, wholeNumber } from "../define/act.ts";
 import type { Io } from "../io.ts";
@@ -162,6 +163,8 @@ const DEFINITIONS = [
   defineExport,
   defineBackup,
   defineUpdate,
+  defineReset,
+  defineUninstall,
   definePlugins,
   definePluginsInit,
   defineSkills,

@@ -127,7 +127,7 @@ export class GatewayChannels {
     const clients = this.#clients;
     if (!core || !clients) throw new Error("connectTo comes before start");
     await this.#admission.refill(core.journal);
-    this.#heldReason = await isForeign(this.#live);
+    this.#heldReason = this.#live.safeMode ?? (await isForeign(this.#live));
     if (this.#heldReason !== undefined) this.#log.warn("channels stay off", { why: this.#heldReason });
     this.#channels = startChannels({
       adapters: [await webAccount(clients), ...(this.#heldReason === undefined ? await this.#accounts() : [])],

@@ -1,11 +1,14 @@
+import { forgetBoots } from "../../../../store/lock/boots.ts";
+import { resolvePaths } from "../../../config/paths.ts";
 import { drainOutput, outliveReader, type Io } from "../../io.ts";
 
-export interface GatewayRunFlags {
+/** `normal`: not in safe mode. `lastValidConfig`: with the config of the last start that became ready, and not its file. */
+type Switch = "force" | "verbose" | "normal" | "lastValidConfig";
+
+export interface GatewayRunFlags extends Readonly<Partial<Record<Switch, boolean>>> {
   readonly port?: number;
   readonly bind?: string;
   readonly token?: string;
-  readonly force?: boolean;
-  readonly verbose?: boolean;
   /** The gateway belongs to the program that holds its standard input, and ends with it. */
   readonly endWith?: "stdin";
 }
@@ -15,19 +18,21 @@ const RESTARTED = "OPENCLAW_RESTARTED";
 
 /** Runs the gateway until it is stopped, through all restarts. A restart begins again with these arguments of the command line. */
 export async function gatewayRun(
-  _io: Io,
+  io: Io,
   flags: GatewayRunFlags,
   args: readonly string[] = process.argv.slice(2),
 ): Promise<number> {
   outliveReader();
+  if (flags.normal === true) await forgetBoots(resolvePaths(io.env).stateDir);
   const { runGateway } = await import("../../../gateway/run.ts");
   const { untilSignal } = await import("../../../gateway/lifecycle/signals.ts");
-  const { port, bind, token, force, verbose, endWith } = flags;
+  const { port, bind, token, force, verbose, lastValidConfig, endWith } = flags;
   const options = {
     ...(port !== undefined && { port }),
     ...(bind !== undefined && { bind }),
     ...(token !== undefined && { token }),
     ...(verbose !== undefined && { verbose }),
+    ...(lastValidConfig === true && { config: "last-valid" as const }),
   };
   let isRestart = process.env[RESTARTED] !== undefined;
   delete process.env[RESTARTED];

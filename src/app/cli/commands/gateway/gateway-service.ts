@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../../../store/disk.ts";
+import { forgetBoots } from "../../../../store/lock/boots.ts";
 import { readStateLock } from "../../../../store/lock/lock.ts";
 import { OpenClawError, withFix } from "../../../../types/errors.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
@@ -88,8 +89,13 @@ export interface ServiceFlags {
   readonly json?: boolean;
 }
 
+export interface ServiceStartFlags extends ServiceFlags {
+  /** Not in safe mode, whatever the starts before came to. */
+  readonly normal?: boolean;
+}
+
 /** `gateway start`: nothing happens when it runs. */
-export async function serviceStart(io: Io, flags: ServiceFlags): Promise<number> {
+export async function serviceStart(io: Io, flags: ServiceStartFlags): Promise<number> {
   const { manager, paths } = await installed(io);
   const other = await ownerBesides(manager, paths);
   if (other !== undefined)
@@ -97,18 +103,20 @@ export async function serviceStart(io: Io, flags: ServiceFlags): Promise<number>
       message: `A gateway that is no service runs on ${paths.stateDir} (pid ${other}).`,
       fix: "Stop it first: openclaw gateway stop",
     });
+  if (flags.normal === true) await forgetBoots(paths.stateDir);
   return report(io, flags, await bringUp(io, manager, () => manager.start()));
 }
 
-export interface RestartFlags extends ServiceFlags {
+export interface RestartFlags extends ServiceStartFlags {
   /** Milliseconds to wait first until no run is active. */
   readonly waitMs?: number;
 }
 
 /** `gateway restart`: runs get their time to finish, and unfinished ones continue afterwards. */
 export async function serviceRestart(io: Io, flags: RestartFlags): Promise<number> {
-  const { manager } = await installed(io);
+  const { manager, paths } = await installed(io);
   if (flags.waitMs !== undefined) await untilIdle(io, flags.waitMs);
+  if (flags.normal === true) await forgetBoots(paths.stateDir);
   return report(io, flags, await bringUp(io, manager, () => manager.restart()));
 }
 

@@ -1,0 +1,119 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { Home } from "../../kit/gateway/process.ts";
+import { test } from "../../kit/gateway/world.ts";
+
+/** A used directory, with a link that leads out of it. */
+async function used(home: Home): Promise<string> {
+  const outside = join(home.dir, "outside");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "mine.txt"), "mine");
+  mkdirSync(join(home.stateDir, "workspace"), { recursive: true });
+  writeFileSync(join(home.stateDir, "workspace", "NOTES.md"), "notes");
+  symlinkSync(outside, join(home.stateDir, "workspace", "linked"));
+  mkdirSync(join(home.stateDir, "media"), { recursive: true });
+  symlinkSync(outside, join(home.stateDir, "media", "linked"));
+  return outside;
+}
+
+test("nothing goes while a gateway runs, without a yes, or in a dry run; then the state goes and links are not followed", async ({
+  world,
+}) => {
+  const { home, gateway } = await world.start();
+  const outside = await used(home);
+  for (const args of [
+    ["uninstall", "--state", "--yes"],
+    ["reset", "--scope", "full", "--yes"],
+    ["reset", "--scope", "config", "--yes"],
+  ]) {
+    const refused = await home.run(args);
+    expect(refused.code, args.join(" ")).toBe(78);
+    expect(refused.stderr).toMatch(/STATE_LOCKED[^]*gateway stop/);
+  }
+  expect(await gateway.kill()).toBe(0);
+  const before = readdirSync(home.stateDir, { recursive: true }).length;
+
+  const shown = await home.run(["uninstall", "--dry-run"]);
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).toContain(home.stateDir);
+  expect((await home.run(["reset", "--scope", "full", "--dry-run"])).stdout).toContain(
+    join(home.stateDir, "workspace"),
+  );
+  for (const args of [
+    ["uninstall"],
+    ["uninstall", "--state"],
+    ["uninstall", "--all", "--non-interactive"],
+    ["reset"],
+    ["reset", "--scope", "full"],
+  ]) {
+    const refused = await home.run(args);
+    expect([refused.code, args.join(" ")]).toEqual([2, args.join(" ")]);
+  }
+  expect(readdirSync(home.stateDir, { recursive: true }).length).toBe(before);
+
+  const gone = await home.run(["uninstall", "--state", "--yes", "--non-interactive"]);
+  expect(gone.code, gone.stderr).toBe(0);
+  expect(readdirSync(home.stateDir)).toEqual(["workspace"]);
+  expect(readFileSync(join(home.stateDir, "workspace", "NOTES.md"), "utf8")).toBe("notes");
+  expect((await home.run(["uninstall", "--all", "--yes"])).code).toBe(0);
+  expect(existsSync(home.stateDir)).toBe(false);
+  expect(readFileSync(join(outside, "mine.txt"), "utf8")).toBe("mine");
+  expect((await home.run(["uninstall", "--all", "--yes"])).stdout).toContain("nothing to remove");
+});
+
+test("a reset takes as much as its scope says, and the gateway starts anew", async ({ world }) => {
+  const { home, gateway } = await world.start();
+  await used(home);
+  expect(await gateway.kill()).toBe(0);
+  const config = readFileSync(home.configPath, "utf8");
+  expect((await home.run(["reset", "--scope", "config", "--yes"])).code).toBe(0);
+  expect(existsSync(home.configPath)).toBe(false);
+  expect(existsSync(join(home.stateDir, "state", "journal.sqlite"))).toBe(true);
+
+  writeFileSync(home.configPath, config, { mode: 0o600 });
+  expect((await home.run(["reset", "--scope", "config+creds+sessions", "--yes"])).code).toBe(0);
+  expect(readdirSync(home.stateDir)).toContain("workspace");
+  for (const name of ["openclaw.json", "sessions", "credentials", "state"])
+    expect(existsSync(join(home.stateDir, name)), name).toBe(false);
+
+  mkdirSync(join(home.stateDir, "versions"));
+  writeFileSync(home.configPath, config, { mode: 0o600 });
+  expect((await home.run(["reset", "--scope", "full", "--yes"])).code).toBe(0);
+  expect(readdirSync(home.stateDir)).toEqual(["versions"]);
+  await home.writeConfig(JSON.parse(config));
+  await home.start();
+});
+
+test("what stays is known before anything goes: the config is valid, and a link to the directory is kept", async ({
+  world,
+}) => {
+  const home = await world.home();
+  mkdirSync(join(home.stateDir, "mine"));
+  await home.writeConfig({ agents: { defaults: { workspace: join(home.stateDir, "mine") } }, gateway: { prt: 1 } });
+  for (const args of [
+    ["uninstall", "--state", "--yes"],
+    ["reset", "--scope", "config+creds+sessions", "--yes"],
+  ]) {
+    const refused = await home.run(args);
+    expect(refused.code, args.join(" ")).toBe(78);
+    expect(refused.stderr).toContain("does not say which directories are workspaces");
+  }
+  expect(readdirSync(home.stateDir).toSorted()).toEqual(["mine", "openclaw.json"]);
+
+  await home.writeConfig({ agents: { defaults: { workspace: join(home.stateDir, "mine") } } });
+  const link = join(home.dir, "link");
+  symlinkSync(home.stateDir, link);
+  const gone = await home.run(["uninstall", "--state", "--yes"], { OPENCLAW_STATE_DIR: link });
+  expect(gone.code, gone.stderr).toBe(0);
+  expect(readdirSync(link)).toEqual(["mine"]);
+});
+
+test("a workspace with more in it than files of the gateway stays", async ({ world }) => {
+  const home = await world.home();
+  await home.writeConfig({ agents: { defaults: { workspace: home.dir } } });
+  const refused = await home.run(["uninstall", "--workspace", "--yes"]);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain("more in it than files of the gateway");
+  expect(existsSync(home.configPath)).toBe(true);
+});

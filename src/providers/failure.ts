@@ -3,7 +3,7 @@ import { Secret } from "../types/secret.ts";
 import { defined } from "../utils/defined.ts";
 import { durationMs } from "./waits.ts";
 import type { RefusalBody } from "./failure/body.ts";
-import { FAILURE_WORDS, OF_THE_REQUEST } from "./failure/words.ts";
+import { FAILURE_WORDS, OF_THE_REQUEST, WEB_PAGE } from "./failure/words.ts";
 
 /** The kind for a status without a text. A text that says more takes precedence. */
 const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
@@ -29,6 +29,10 @@ const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   524: "timeout",
   529: "overloaded",
 };
+
+/** The kind of an answer with this status and no text. */
+export const kindOfStatus = (status: number): FailureKind =>
+  STATUS_KINDS[status] ?? (status >= 500 ? "network" : "unknown");
 
 /** Facts about a failed call, in addition to the SDK's text. */
 export interface FailureFacts {
@@ -123,8 +127,16 @@ function statusIn(text: string): number | undefined {
 function messageOf(text: string, kind: FailureKind, status: number | undefined): string {
   if (text.trim() === "") return isFine(status) ? NO_ANSWER : `The provider answered ${status}.`;
   const isPath = status === 404 && kind === "model_missing" && !/model|endpoints/i.test(text);
-  return clip(text) + (isPath ? " (no such path: is the provider's baseUrl right?)" : "");
+  return clip(text) + (isPath ? NO_SUCH_PATH : "");
 }
+
+const NO_SUCH_PATH = " (no such path: is the provider's baseUrl right?)";
+
+/** Whether the message of a failure says that the server has no such path. */
+export const isNoSuchPath = (message: string): boolean => message.endsWith(NO_SUCH_PATH);
+
+/** Whether the message of a failure says that a web page came in place of an answer. */
+export const isWebPage = (message: string): boolean => WEB_PAGE.test(message);
 
 const NO_ANSWER = "The model ended without an answer.";
 

@@ -14,6 +14,8 @@ export interface ModelProbe {
   readonly latencyMs: number;
   /** What the provider said, without secrets. */
   readonly error?: string;
+  /** HTTP status of its answer; unset when none came. */
+  readonly httpStatus?: number;
 }
 
 export interface ProbeLimits {
@@ -53,6 +55,7 @@ async function probe(models: Models, { ref, profile }: ProbeTarget, limits: Prob
     status: failure?.kind ?? "ok",
     latencyMs: Math.round(performance.now() - begun),
     ...(failure && { error: failure.message }),
+    ...(failure?.httpStatus !== undefined && { httpStatus: failure.httpStatus }),
   };
 }
 
@@ -60,7 +63,7 @@ async function ask(
   models: Models,
   { ref, profile }: ProbeTarget,
   { timeoutMs, maxTokens }: ProbeLimits,
-): Promise<{ kind: FailureKind; message: string } | undefined> {
+): Promise<{ kind: FailureKind; message: string; httpStatus?: number } | undefined> {
   const handle = await models.find(ref, profile);
   if ("missing" in handle) return { kind: handle.because ?? "auth", message: handle.missing };
   const signal = AbortSignal.timeout(timeoutMs);
@@ -72,5 +75,5 @@ async function ask(
   if (answer.stopReason === "aborted") return { kind: "timeout", message: `No answer within ${timeoutMs} ms.` };
   if (answer.stopReason !== "error") return undefined;
   const { kind, message } = classifyFailure(answer.errorMessage ?? "", facts);
-  return { kind, message };
+  return { kind, message, ...(facts.status !== undefined && { httpStatus: facts.status }) };
 }

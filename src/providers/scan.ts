@@ -52,6 +52,8 @@ export const LISTING: ReadonlySet<string> = new Set([
 /** Problems of servers that say nothing. */
 export const NO_ANSWER_IN_TIME = "no answer in time";
 export const UNREACHED = "not reached";
+/** The problem of a server that answers something else. */
+export const NO_LIST = "its answer is no list of models";
 
 /** Asks a server for its models. Never rejects; `problem` says what failed. */
 export async function scanServer(target: ScanTarget, timeoutMs: number): Promise<Scanned> {
@@ -76,7 +78,7 @@ function headersFor({ api, apiKey }: ScanTarget): Record<string, string> {
 }
 
 function problemOf(error: unknown): string {
-  if (error instanceof z.ZodError || error instanceof SyntaxError) return "its answer is no list of models";
+  if (error instanceof z.ZodError || error instanceof SyntaxError) return NO_LIST;
   if (error instanceof RangeError) return "its answer is too long";
   if (error instanceof Error && error.name === "TimeoutError") return NO_ANSWER_IN_TIME;
   return UNREACHED;

@@ -51,8 +51,8 @@ export async function testModel(scene: ConnectScene, wish: ModelWish): Promise<A
   const limits = { timeoutMs: scene.timeoutMs ?? TIMEOUT_MS, maxTokens: PROBE_TOKENS, concurrency: 1 };
   const [probed] = await probeAll(models, [{ ref, profile }], limits);
   if (probed === undefined) throw new Error("a probe has one result");
-  const { status, error = "", latencyMs } = probed;
-  if (status !== "ok") return setupRefusalOf({ ref, kind: status, said: error, handle });
+  const { status, error = "", latencyMs, httpStatus } = probed;
+  if (status !== "ok") return setupRefusalOf({ ref, kind: status, said: error, handle, httpStatus });
   return { ok: true, model: modelName(ref), latencyMs, ref };
 }
 
@@ -84,6 +84,7 @@ async function refOf({ provider, model, server, key }: ModelWish): Promise<Model
     ref: { provider, id: "" },
     ...("models" in listed ? NO_MODELS : listed),
     address: server.baseUrl,
+    hasKey: key !== undefined,
   });
 }
 

@@ -1,6 +1,7 @@
 import { catalogueOf } from "../../providers/build.ts";
 import type { ModelHandle } from "../../providers/catalog.ts";
-import { LISTING, NO_ANSWER_IN_TIME, scanServer, UNREACHED, type ScanTarget } from "../../providers/scan.ts";
+import { LISTING, NO_ANSWER_IN_TIME, NO_LIST, scanServer, UNREACHED, type ScanTarget } from "../../providers/scan.ts";
+import { isNoSuchPath, isWebPage, kindOfStatus } from "../../providers/failure.ts";
 import { isForChat } from "../../providers/local.ts";
 import { modelName, type ModelRef } from "../../types/run/model.ts";
 import type { FailureKind } from "../../types/run/run.ts";
@@ -30,20 +31,40 @@ interface Refused {
   readonly handle?: ModelHandle;
   /** The address that was asked, when no handle has it. */
   readonly address?: string;
+  /** Whether a key was shown, when no handle has it. */
+  readonly hasKey?: boolean;
+  /** HTTP status of the answer; unset when none came. */
+  readonly httpStatus?: number | undefined;
 }
 
 /** The refusal in words for a person. An unknown model brings the names of the provider's models, if it lists them. */
-export async function setupRefusalOf({ ref, kind, said, handle, address }: Refused): Promise<SetupRefusal> {
+export async function setupRefusalOf(refused: Refused): Promise<SetupRefusal> {
+  const { ref, kind, said, handle, address, hasKey = true, httpStatus } = refused;
   const name = labelOf(ref.provider);
   const host = hostOf(handle?.pi.baseUrl ?? address ?? "") ?? name;
-  const facts = { name, host, model: modelName(ref), id: ref.id };
+  const isKeyed = handle ? keyIn(handle) !== undefined : hasKey;
+  const facts = { name, host, model: modelName(ref), id: ref.id, isKeyed };
+  const trouble = troubleOf(kind, said, httpStatus);
+  if (trouble) return { ok: false, reason: kind, said, ...TROUBLES[trouble](facts) };
   if (kind === "model_missing" && handle) {
     const listed = await knownModels({ ...handle.pi, provider: ref.provider, apiKey: keyIn(handle) });
-    if (!("models" in listed) && listed.isNoApi) return { ok: false, reason: kind, said, ...wrongAddress(facts) };
+    if (!("models" in listed) && listed.isNoApi && isNoSuchPath(said))
+      return { ok: false, reason: kind, said, ...TROUBLES.not_understood(facts) };
     const models = "models" in listed ? listed.models : [];
     return { ok: false, reason: kind, said, ...plain("model_missing", facts), ...(models.length > 0 && { models }) };
   }
   return { ok: false, reason: kind, said, ...plain(kind, facts) };
+}
+
+/** What a server did that was reached, where the kind of the failure does not say it. */
+type Trouble = "broken" | "not_understood";
+
+/** A server with an error of its own, or something that answers and is no model server. */
+function troubleOf(kind: FailureKind, said: string, httpStatus: number | undefined): Trouble | undefined {
+  if (said === NO_LIST || isWebPage(said)) return "not_understood";
+  if (httpStatus === undefined) return undefined;
+  if (httpStatus >= 500 && (kind === "network" || kind === "unknown")) return "broken";
+  return httpStatus < 400 && (kind === "cut_off" || kind === "unknown") ? "not_understood" : undefined;
 }
 
 const keyIn = ({ profile, apiKey }: ModelHandle): string | undefined => (profile.mode === "none" ? undefined : apiKey);
@@ -53,18 +74,28 @@ interface Facts {
   readonly host: string;
   readonly model: string;
   readonly id: string;
+  /** Whether a key was shown. */
+  readonly isKeyed: boolean;
 }
 
 type Words = Pick<SetupRefusal, "message" | "mend">;
 
-const wrongAddress = ({ host }: Facts): Words => ({
-  message: `${host} answers, but not as a model server. Check the address: most end with /v1.`,
-  mend: "address",
-});
+const TROUBLES: Readonly<Record<Trouble, (facts: Facts) => Words>> = {
+  broken: ({ host }) => ({
+    message: `${host} was reached, but has an error of its own. Try again later, or look into the log of that server.`,
+    mend: "nothing",
+  }),
+  not_understood: ({ host }) => ({
+    message: `${host} answers, but not as a model server. Check the address: most end with /v1.`,
+    mend: "address",
+  }),
+};
 
 const SENTENCES: Readonly<Partial<Record<FailureKind, (facts: Facts) => Words>>> = {
-  auth: ({ name }) => ({
-    message: `${name} refuses this key. Check that it is complete, not expired, and a key of ${name}.`,
+  auth: ({ name, isKeyed }) => ({
+    message: isKeyed
+      ? `${name} refuses this key. Check that it is complete, not expired, and a key of ${name}.`
+      : `${name} answers nobody without a key. Type the key.`,
     mend: "key",
   }),
   billing: ({ name }) => ({
@@ -83,7 +114,10 @@ const SENTENCES: Readonly<Partial<Record<FailureKind, (facts: Facts) => Words>>>
     mend: "address",
   }),
   model_missing: ({ name, id }) => ({
-    message: id === "" ? `${name} lists no model. Type the name of one.` : `${name} has no model "${id}" for this key.`,
+    message:
+      id === ""
+        ? `${name} lists no model. Type the name of one, or check the address: most end with /v1.`
+        : `${name} has no model "${id}" for this key.`,
     mend: "model",
   }),
   budget: () => ({
@@ -108,6 +142,7 @@ type Listed =
   | {
       readonly kind: FailureKind;
       readonly said: string;
+      readonly httpStatus?: number;
       /** Something answers there that is no model server. */
       readonly isNoApi: boolean;
     };
@@ -129,9 +164,10 @@ export async function knownModels(target: ScanTarget): Promise<Listed> {
   return { ...kindOf(problem), said: problem };
 }
 
-function kindOf(problem: string): { readonly kind: FailureKind; readonly isNoApi: boolean } {
+function kindOf(problem: string): Pick<Extract<Listed, { kind: unknown }>, "kind" | "httpStatus" | "isNoApi"> {
   if (problem === UNREACHED) return { kind: "network", isNoApi: false };
   if (problem === NO_ANSWER_IN_TIME) return { kind: "timeout", isNoApi: false };
-  if (/^HTTP 40[13]/.test(problem)) return { kind: "auth", isNoApi: false };
-  return { kind: "model_missing", isNoApi: !/^HTTP (?:429|5)/.test(problem) };
+  const httpStatus = Number(/^HTTP (\d{3})$/.exec(problem)?.[1] ?? 200);
+  if (httpStatus < 400) return { kind: "unknown", isNoApi: true, httpStatus };
+  return { kind: kindOfStatus(httpStatus), isNoApi: httpStatus < 429, httpStatus };
 }

@@ -18,13 +18,16 @@ const THINKING_WORDS = new RegExp(
   "i",
 );
 
+/** The gateway's own text for a page that came in place of an answer. */
+export const WEB_PAGE = /address answered with a web page/i;
+
 /**
  * The texts of providers when a call fails: the kind, the pattern, who sends it, and the status it needs. The first match
  * counts, so narrow patterns come before wide ones.
  */
 export const FAILURE_WORDS: readonly (readonly [FailureKind, RegExp, string, (readonly number[])?])[] = [
   // The gateway's own texts. The title of a quoted page says nothing about a key.
-  ["network", /address answered with a web page/i, "a wrong baseUrl, a network that asks for a login"],
+  ["network", WEB_PAGE, "a wrong baseUrl, a network that asks for a login"],
   // Whole sentences of one provider. They count whatever status and code come with them.
   [
     "refusal",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import JSON5 from "json5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startFakeModel, type FakeModel } from "../../../fakes/model.ts";
+import { ODD_SERVERS, oddServer } from "../../onboard/odd-servers.ts";
 import { run, stateDir, type Env } from "../../../kit/gateway/cli.ts";
 
 const BASE = ["onboard", "--non-interactive", "--accept-risk", "--skip-health"];
@@ -72,6 +73,12 @@ describe("the model answers before anything is written", () => {
     });
     expect(found.out + found.err).not.toContain("sk-wrong");
     expect([text(), keysText()]).toEqual([before, kept]);
+  });
+
+  test.each(ODD_SERVERS)("%s in place of an answer is told apart", async (_what, reply, sentence) => {
+    const { cli, text } = stage();
+    const { code, err } = await cli(...custom(await oddServer(reply)), "--custom-api-key", KEY);
+    expect([code, err, text()]).toEqual([1, expect.stringMatching(sentence), undefined]);
   });
 
   test("a value that the config does not take leaves no key behind", async () => {

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { startFakeModel, type FakeModel, type ModelReply } from "../../../fakes/model.ts";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
 import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { ODD_SERVERS, oddServer } from "../../onboard/odd-servers.ts";
 import { expectShape } from "../../../server/shapes.ts";
 
 const KEY = "sk-key-of-the-setup-test-1234567890";
@@ -66,6 +67,9 @@ function nothingSaved(): void {
   expect(fixture.config()).toBe(text);
   expect(() => readFileSync(keyFile)).toThrow("ENOENT");
 }
+
+/** Without a model's name the list is asked first, and a server may have none. */
+const unnamed = (sentence: RegExp) => new RegExp(`${sentence.source}|lists no model`);
 
 describe("openclaw.setup.activate", () => {
   test("saves key and model once the model answered, and the next chat uses both", async () => {
@@ -148,6 +152,16 @@ describe("openclaw.setup.activate", () => {
     const nobody = await activate({ ...custom, baseUrl: "http://127.0.0.1:1/v1" });
     expect(nobody).toMatchObject({ ok: false, status: "unavailable", mend: "address" });
     expect(nobody["error"]).toContain("127.0.0.1:1 cannot be reached");
+    nothingSaved();
+  });
+
+  test.each(ODD_SERVERS)("tells %s apart at a named server", async (_what, reply, sentence) => {
+    const baseUrl = await oddServer(reply);
+    const custom = { kind: "api-key", authChoice: "custom-api-key", baseUrl, apiKey: KEY };
+    const result = await activate({ ...custom, modelRef: "m1" });
+    expect(result).toMatchObject({ ok: false, error: expect.stringMatching(sentence) });
+    if (!sentence.source.includes("m1"))
+      expect(await activate(custom)).toMatchObject({ ok: false, error: expect.stringMatching(unnamed(sentence)) });
     nothingSaved();
   });
 

@@ -31,6 +31,9 @@ const EXCHANGED = z.looseObject({
   patch: row,
 });
 
+/** The origin of a message is kept in the form of plugins. */
+const GIVEN = EXCHANGED.omit({ message: true, messages: true, historyMessages: true, replacements: true });
+
 const FIELDS = Object.entries(EXCHANGED.shape);
 
 /** A value for a plugin, with the keys that plugins see. A field that is made when it is read stays so. */
@@ -48,7 +51,7 @@ export function forPlugin<T>(given: T, keys: KeyNames): T {
 /** What a plugin gives, with the keys that the gateway has inside. */
 export const fromPlugin = <T>(given: T, keys: KeyNames): T =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same fields, with keys of another form
-  keysInward(EXCHANGED, given, keys) as T;
+  keysInward(GIVEN, given, keys) as T;
 
 /** A key that a plugin or a client gives, in the form that plugins see. */
 export const anyForPlugin = (given: unknown, keys: KeyNames): unknown => forPlugin(fromPlugin(given, keys), keys);

@@ -634,7 +634,7 @@ export const shownMessage = z.looseObject({
   /** Of a tool's result, for programs. */
   details: z.unknown().optional(),
   /** Of a message that no person wrote: its origin. */
-  provenance: z.unknown().optional(),
+  provenance: z.union([z.looseObject({ sourceSessionKey: keyField().optional() }), z.unknown()]).optional(),
   /** Of a person's message: `<run>:user`. */
   idempotencyKey: text,
   /** `seq` increases along the transcript. `sender`: who wrote it, if not the operator. `failure`: the kind of an error. */

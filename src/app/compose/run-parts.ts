@@ -149,7 +149,7 @@ function kindsOf({ live, hooks, engines, sessions, journal }: KindSources): Turn
   const ofSessions = [
     subagentTurn(hooks, engines.spawns),
     announceTurn({ sessions, inbox, runs }),
-    relayTurn({ sessions, inbox }),
+    relayTurn({ sessions, inbox, defaultAgent: () => live.defaultAgent.id }),
   ];
   return turnKinds([...TURN_KINDS, ...AUTOMATION_TURNS, ...ofSessions, ...live.contributions.turnKinds]);
 }

@@ -5,6 +5,8 @@ import type { Inbox } from "../../types/journal.ts";
 import type { Principal } from "../../types/run/principal.ts";
 import type { TurnKind } from "../../types/run/turn-kind.ts";
 import type { Sessions } from "../../types/session.ts";
+import { wireKey } from "../../sessions/keys.ts";
+import type { AgentId } from "../../types/ids.ts";
 import { passMark } from "../../sessions/pass-mark.ts";
 import { replyOf, rowOfRun } from "./answers.ts";
 
@@ -14,6 +16,7 @@ export const RELAY_KIND = "relay";
 export interface RelayPorts {
   readonly sessions: Pick<Sessions, "peek" | "patch" | "history">;
   readonly inbox: Pick<Inbox, "ofRun">;
+  defaultAgent(): AgentId;
 }
 
 /** The turn of a message that another session's agent wrote. It has the rights of that agent's run. */
@@ -22,7 +25,7 @@ export const relayTurn = (ports: RelayPorts): TurnKind => ({
   trigger: "subagent",
   actsFor,
   provenance: { kind: "inter_session", sourceTool: "sessions_send" },
-  source: ({ options }) => (options?.relay ? { sourceSessionKey: options.relay.from } : {}),
+  source: ({ options }) => (options?.relay ? { sourceSessionKey: fromOf(options.relay, ports) } : {}),
   takesCommands: false,
   queue: "alone",
   overCap: "by_config",
@@ -33,7 +36,7 @@ export const relayTurn = (ports: RelayPorts): TurnKind => ({
   answer: "whole",
   maintenance: "full",
   depth: ({ options }) => options?.relay?.depth ?? 0,
-  systemPrompt: ({ options }) => (options?.relay ? promptOf(options.relay) : undefined),
+  systemPrompt: ({ options }) => (options?.relay ? promptOf(options.relay, ports) : undefined),
   filter: ({ options }) => (options?.relay?.step === "last" ? withoutSkip : undefined),
   load: (message) => load(message, ports),
 });
@@ -44,7 +47,12 @@ function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
 
 const withoutSkip = (text: string): string => (isSkip(text) ? "" : text);
 
-function promptOf({ step, from, turnsLeft }: RelayTurn): string {
+/** The other session as agents and clients name it. */
+const fromOf = ({ from }: RelayTurn, { defaultAgent }: Pick<RelayPorts, "defaultAgent">): string =>
+  wireKey(from, defaultAgent());
+
+function promptOf(relay: RelayTurn, ports: Pick<RelayPorts, "defaultAgent">): string {
+  const { step, turnsLeft } = relay;
   if (step === "last")
     return (
       "# Agent-to-agent announce step\nYou have talked with the agent of another session. Your answer is now sent to the chat of this session: " +
@@ -52,7 +60,7 @@ function promptOf({ step, from, turnsLeft }: RelayTurn): string {
     );
   const more = turnsLeft > 0 ? ` Up to ${turnsLeft} more answers may follow.` : "";
   return (
-    `# Agent-to-agent message\nThe message is from the agent of the session ${oneLine(from)}, not from a person. Your answer goes back to that ` +
+    `# Agent-to-agent message\nThe message is from the agent of the session ${oneLine(fromOf(relay, ports))}, not from a person. Your answer goes back to that ` +
     `agent and to no chat.${more} If the exchange is done, answer ${REPLY_SKIP}.`
   );
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { conversationLines } from "../../dispatch/commands/reports/conversation.ts";
 import { chatOf } from "../../sessions/chat-of.ts";
-import { agentOf, resolveAlias } from "../../sessions/keys.ts";
+import { agentOf, resolveAlias, wireKey } from "../../sessions/keys.ts";
 import type { Clock } from "../../types/clock.ts";
 import {
   agentId as asAgentId,
@@ -76,7 +76,7 @@ export class Talk implements SessionTalk {
     const key = keyOf(session, asker, rules);
     const why = whySessionHidden(key, asker, { sessions, rules });
     if (why !== undefined) return why;
-    if (!sessions.peek(key)) return `There is no session ${key}.`;
+    if (!sessions.peek(key)) return `There is no session ${wireKey(key, rules.defaultAgent)}.`;
     const { entries } = await sessions.history(key, limit * ENTRIES_A_LINE);
     await passMark(key, asker.sessionKey, sessions);
     const lines = conversationLines(entries, true).filter(({ by }) => withTools || by !== "tool");
@@ -103,10 +103,17 @@ export class Talk implements SessionTalk {
     const hits = await searchSessions(ask, rows, sessions);
     for (const key of new Set(hits.results.map((hit) => asSessionKey(hit.sessionKey))))
       if (key !== asker.sessionKey) await passMark(key, asker.sessionKey, sessions);
-    return hits;
+    const shown = (sessionKey: string) => wireKey(sessionKey, rules.defaultAgent);
+    return { ...hits, results: hits.results.map((hit) => ({ ...hit, sessionKey: shown(hit.sessionKey) })) };
   }
 
   async send(ask: SendAsk, asker: SessionAsker): Promise<SendAnswer> {
+    const answer = await this.#send(ask, asker);
+    if (!("sessionKey" in answer)) return answer;
+    return { ...answer, sessionKey: wireKey(answer.sessionKey, this.#ports.rules().defaultAgent) };
+  }
+
+  async #send(ask: SendAsk, asker: SessionAsker): Promise<SendAnswer<SessionKey>> {
     const { sessions, clock, receive } = this.#ports;
     const rules = this.#ports.rules();
     const key = targetOf(ask, { asker, rules, sessions });
@@ -140,10 +147,10 @@ export class Talk implements SessionTalk {
   }
 
   async #await(
-    sent: Pick<Extract<SendAnswer, { status: "ok" }>, "runId" | "sessionKey">,
+    sent: { readonly runId: RunId; readonly sessionKey: SessionKey },
     { timeoutSeconds, signal }: SendAsk,
     asker: SessionAsker,
-  ): Promise<SendAnswer> {
+  ): Promise<SendAnswer<SessionKey>> {
     const { clock, inbox, outbox, sessions } = this.#ports;
     const overdue = new AbortController();
     const cancel = clock.after(timeoutSeconds * 1000, () => overdue.abort());
@@ -217,8 +224,9 @@ function listSessions(
 
 function viewOf({ key, entry }: SessionRow, { defaultAgent }: TalkRules): SessionView {
   const { providerOverride, modelOverride } = entry;
+  const shown = (text: string | undefined) => text && wireKey(text, defaultAgent);
   return {
-    key,
+    key: wireKey(key, defaultAgent),
     kind: kindOf(key, defaultAgent),
     channel: entry.lastChannel ?? entry.channel ?? "none",
     agentId: agentOf(key, defaultAgent),
@@ -226,7 +234,7 @@ function viewOf({ key, entry }: SessionRow, { defaultAgent }: TalkRules): Sessio
     ...defined({
       label: entry.label,
       displayName: entry.displayName ?? entry.subject,
-      spawnedBy: entry.spawnedBy,
+      spawnedBy: shown(entry.spawnedBy),
       totalTokens: entry.totalTokens,
       model: modelOverride === undefined ? undefined : `${providerOverride ?? ""}/${modelOverride}`,
     }),

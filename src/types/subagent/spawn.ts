@@ -151,14 +151,16 @@ export interface SendAsk {
   readonly signal: AbortSignal;
 }
 
-export type SendAnswer =
-  | { readonly status: "accepted" | "timeout" | "no_reply"; readonly runId: RunId; readonly sessionKey: SessionKey }
-  | { readonly status: "ok"; readonly runId: RunId; readonly sessionKey: SessionKey; readonly reply: string }
+/** `sessionKey` as agents and clients see it. */
+export type SendAnswer<Key extends string = string> =
+  | { readonly status: "accepted" | "timeout" | "no_reply"; readonly runId: RunId; readonly sessionKey: Key }
+  | { readonly status: "ok"; readonly runId: RunId; readonly sessionKey: Key; readonly reply: string }
   | { readonly status: "forbidden" | "error"; readonly error: string };
 
 /** A session as `sessions_list` shows it, in the field's names. */
 export interface SessionView {
-  readonly key: SessionKey;
+  /** As agents and clients see it. */
+  readonly key: string;
   readonly kind: "main" | "group" | "cron" | "hook" | "node" | "other";
   readonly channel: string;
   readonly agentId: AgentId;

@@ -1,7 +1,9 @@
 import { describe, vi } from "vitest";
+import { z } from "zod";
 import type { ModelCall, ModelReply } from "../../fakes/model.ts";
 import { PATIENCE } from "../../kit/gateway/process.ts";
-import { inboxOf, outcomesOf } from "../../kit/gateway/state-files.ts";
+import { call } from "../../kit/gateway/rpc.ts";
+import { inboxOf, outcomesOf, sessionsOf } from "../../kit/gateway/state-files.ts";
 import { test, type World } from "../../kit/gateway/world.ts";
 
 const OPEN = {
@@ -42,7 +44,7 @@ describe.concurrent("sessions that talk to each other", () => {
     await world.told(/tool: .*forty-two/);
     const asked = world.model.calls.find(({ system }) => system.includes(RELAYED));
     expect(asked?.said).toMatch(
-      /^\[Inter-session message\] sourceSession=telegram:default:1001 sourceTool=sessions_send/,
+      /^\[Inter-session message\] sourceSession=agent:main:telegram:default:1001 sourceTool=sessions_send/,
     );
     const relayed = inboxOf(home).filter(({ kind }) => kind === "relay");
     expect(relayed[0]).toMatchObject({ session: "agent:research:main", outcome: { kind: "replied" } });
@@ -163,5 +165,68 @@ describe.concurrent("sessions that talk to each other", () => {
     await vi.waitUntil(() => world.telegram.shown(1001).length === 2, PATIENCE);
     const shown = world.telegram.shown(1001);
     for (const text of shown) expect(text).toMatch(/tool: .*launch is on Friday/s);
+  });
+
+  test("each key that an agent reads is one that clients see and every tool takes", async ({ world, expect }) => {
+    const { home, gateway } = await world.start({
+      ...OPEN,
+      channels: { telegram: { groupPolicy: "allowlist", groups: { [String(GROUP)]: {} } } },
+    });
+    const said = { text: "noted: the launch is on Friday" };
+    const other = `agent:main:telegram:default:group:${GROUP}`;
+    const calls: readonly (readonly [string, Record<string, unknown>])[] = [
+      ["sessions_list", { messageLimit: 1 }],
+      ["sessions_history", { sessionKey: other }],
+      ["sessions_search", { query: "launch" }],
+      ["sessions_search", { query: "launch", sessionKeys: [other] }],
+      ["session_status", {}],
+      ["session_status", { sessionKey: other }],
+      ["sessions_send", { sessionKey: other, message: "is it?", timeoutSeconds: 20 }],
+      ["sessions_send", { agentId: "research", message: "is it?", timeoutSeconds: 0 }],
+      ["sessions_history", { sessionKey: "agent:main:telegram:default:none" }],
+      ["cron", { action: "list" }],
+      ["sessions_spawn", { task: "count", label: "counter" }],
+      ["subagents", { action: "list" }],
+    ];
+    play(world, {
+      person: (call) => {
+        const [name = "", args = {}] = calls[Number(/try (\d+)/.exec(call.said)?.[1])] ?? [];
+        return name === "" ? said : tool(name, args);
+      },
+      asked: () => said,
+    });
+    world.telegram.say("@test_bot remember the launch", {
+      from: { id: 1001, first_name: "Ada" },
+      chat: { id: GROUP, type: "supergroup", title: "Crew" },
+    });
+    await world.told("the launch is on Friday", GROUP);
+    await call(gateway, "cron.add", {
+      name: "tea",
+      schedule: { kind: "every", everyMs: 9e8 },
+      sessionTarget: `session:${other}`,
+      payload: { kind: "agentTurn", message: "tea" },
+    });
+    const results = () => world.model.calls.filter((call) => call.isAfterTool).map(({ toolText }) => toolText);
+    for (const [at] of calls.entries()) {
+      world.telegram.say(`try ${at}`);
+      await vi.waitFor(() => expect(results().length).toBeGreaterThan(at), PATIENCE);
+    }
+    await world.told(/tool: .*counter/);
+    const read = world.model.calls.map(({ body }) => JSON.stringify(body)).join("\n");
+    const inner = Object.keys(sessionsOf(home)).filter((one) => !one.startsWith("agent:"));
+    expect(inner).toContain(`telegram:default:group:${GROUP}`);
+    // A snippet of a search begins anywhere.
+    const isBare = (key: string) => read.match(new RegExp(`.{0,80}(?<!agent:main:|…)${key}.{0,20}`));
+    expect(inner.flatMap((key) => isBare(key) ?? [])).toEqual([]);
+    const named = new Set(results().flatMap((text) => text.match(/agent:[\w:.-]+/g) ?? []));
+    expect(named).toContain(other);
+    expect(named).toContain("agent:main:telegram:default:1001");
+    const listed = z
+      .object({ sessions: z.array(z.object({ key: z.string() })) })
+      .parse(await call(gateway, "sessions.list"));
+    const keys = new Set(listed.sessions.map(({ key }) => key));
+    expect([...named].filter((key) => !keys.has(key) && !key.includes(":none"))).toEqual([]);
+    const history = JSON.stringify(await call(gateway, "chat.history", { sessionKey: other }));
+    expect(history).toContain(`"sourceSessionKey":"agent:main:telegram:default:1001"`);
   });
 });

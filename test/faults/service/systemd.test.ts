@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startFakeModel } from "../../fakes/model.ts";
 import { COMPILED } from "../../kit/gateway/compiled.ts";
 import { until } from "../../kit/until.ts";
 
@@ -38,6 +39,7 @@ describe.skipIf(!canRunManager())("the gateway as a service of systemd", () => {
     HOME: home,
     XDG_RUNTIME_DIR: "/run/user/0",
     OPENAI_API_KEY: `sk-"odd'$key`,
+    CUSTOM_API_KEY: "key-of-the-terminal",
     ...COMPILED,
   });
   /** Runs a program where the manager is. */
@@ -154,6 +156,30 @@ describe.skipIf(!canRunManager())("the gateway as a service of systemd", () => {
       expect(await health()).toBeUndefined();
       expect(existsSync(join(home, ".openclaw", "state", "journal.sqlite"))).toBe(true);
       expect(await openclaw("gateway", "uninstall")).toMatchObject({ code: 0, out: `${UNIT} is not installed.\n` });
+    },
+    MS,
+  );
+
+  it(
+    "is installed by the set-up, and answers with a key that only the terminal knew",
+    async () => {
+      const model = await startFakeModel();
+      try {
+        const how = ["--non-interactive", "--accept-risk", "--secret-input-mode", "ref", "--install-daemon"];
+        const which = ["--custom-base-url", model.url, "--custom-model-id", "fake-1", "--skip-channels", "--skip-ui"];
+        const done = await openclaw("onboard", ...how, ...which);
+        expect(done).toMatchObject({ code: 0, out: expect.stringContaining(UNIT) });
+        expect(await openclaw("agent", "-m", "who runs you?")).toMatchObject({
+          code: 0,
+          out: expect.stringContaining("who runs you?"),
+        });
+        expect(model.calls.at(-1)?.key).toBe("key-of-the-terminal");
+        const folder = join(home, ".openclaw");
+        expect(readFileSync(join(folder, "openclaw.json"), "utf8")).not.toContain("key-of-the-terminal");
+        expect(await openclaw("gateway", "uninstall")).toMatchObject({ code: 0 });
+      } finally {
+        await model.close();
+      }
     },
     MS,
   );

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ADDS, makeNextRelease, type NextRelease, packRelease } from "../../kit/gateway/next-release.ts";
-import { makeHome, PATIENCE_MS, type Home } from "../../kit/gateway/process.ts";
+import { makeHome, PATIENCE, PATIENCE_MS, type Home } from "../../kit/gateway/process.ts";
 import { until } from "../../kit/until.ts";
 
 /** Ends a version in the place of its gateway, where the condition holds. */
@@ -226,18 +226,30 @@ const trialLock = (): string | undefined => {
   return trial === undefined || !existsSync(file) ? undefined : file;
 };
 
+const KILL = join(import.meta.dirname, "../../kit/gateway/kill-at-step.mjs");
+const STEPS = ["requested", "staging", "validating", "activating", "restarting", "verifying"];
+
 describe("an update that is killed", () => {
-  test("while it fetches leaves the present version, and the next one is made from the beginning", async () => {
+  test.each(STEPS)("at the step %s is made or undone by a cleanup", async (step) => {
     await installService();
-    await killedAt("staging");
-    expect(await answering()).toBe(INSTALLED);
-    expect(await status()).toMatchObject({ version: INSTALLED, interrupted: true });
-    const updated = await run(["update", "--tag", packageOf("sound")]);
-    expect(updated.code, updated.stderr).toBe(0);
-    expect(await answering()).toBe("0.2.0");
-    const { updates } = await status();
-    expect(updates.map(({ outcome }) => outcome)).toEqual(["failed", "succeeded"]);
-    expect(updates[0]?.why).toContain("staging");
+    const how = { NODE_OPTIONS: `--import=${KILL}`, KILL_AT_STEP: step };
+    const doomed = await run(["update", "--tag", packageOf("sound")], how);
+    expect(doomed.code, doomed.stderr).toBe("SIGKILL");
+    await vi.waitFor(async () => expect([INSTALLED, "0.2.0"]).toContain(await answering()), PATIENCE);
+    expect(await status()).toMatchObject({ interrupted: true });
+    const cleaned = await run(["update", "cleanup"]);
+    expect(cleaned.code, cleaned.stderr).toBe(0);
+    const { updates, interrupted } = await status();
+    const isMade = STEPS.indexOf(step) > STEPS.indexOf("activating");
+    expect([updates.at(-1)?.outcome, interrupted]).toEqual([isMade ? "succeeded" : "failed", false]);
+    expect(await answering()).toBe(isMade ? "0.2.0" : INSTALLED);
+    if (!isMade) expect(foldersLeft()).toEqual([]);
+    // The ways to the other version are free after kills at a step before and behind the switch.
+    const next = { activating: ["update", "--tag", packageOf("sound")], restarting: ["update", "back"] }[step];
+    if (next === undefined) return;
+    const went = await run(next);
+    expect(went.code, went.stderr).toBe(0);
+    expect(await answering()).toBe(isMade ? INSTALLED : "0.2.0");
   });
 
   test("while it tries the version leaves no second gateway, and nothing after a cleanup", async () => {
@@ -249,18 +261,6 @@ describe("an update that is killed", () => {
     expect((await run(["update", "cleanup"])).code).toBe(0);
     expect(foldersLeft()).toEqual([]);
     expect((await status()).updates.at(-1)).toMatchObject({ outcome: "failed" });
-  });
-
-  test("after the switch is brought to its end by the next command", async () => {
-    await installService();
-    writeFileSync(join(home.dir, "hang-restart"), "");
-    await killedAt("restarting");
-    expect(await answering()).toBe(INSTALLED);
-    expect(await status()).toMatchObject({ version: "0.2.0", interrupted: true });
-    rmSync(join(home.dir, "hang-restart"));
-    expect((await run(["update", "cleanup"])).code).toBe(0);
-    expect(await answering()).toBe("0.2.0");
-    expect((await status()).updates.at(-1)).toMatchObject({ outcome: "succeeded" });
   });
 
   test("after the switch, and whose files are lost then, still leaves a gateway that starts", async () => {

@@ -18,6 +18,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     "compose",
     "messages",
     "service",
+    "growth",
     "update",
     "backup",
     "package-root.ts",

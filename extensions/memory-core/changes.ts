@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Origin of a line of a note. `untrusted`: the conversation had read content of others. */
@@ -36,10 +36,40 @@ const lineHash = (line: string): string => createHash("sha256").update(line.trim
 export const lineHashes = (lines: readonly string[]): readonly string[] =>
   lines.filter((line) => line.trim() !== "").map(lineHash);
 
-/** Adds a record, in one write. Rejects with the errors of the disk. */
+/** Bytes at each of which the file is made shorter, and most bytes of records that it then keeps for people. */
+const STEP_BYTES = 16 * 1024 * 1024;
+const KEPT_BYTES = STEP_BYTES / 2;
+
+/** Adds a record, in one write. Now and then the oldest ones go. Rejects with the errors of the disk. */
 export async function appendChange(file: string, record: NoteRecord): Promise<void> {
+  const line = `${JSON.stringify(record)}\n`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await appendFile(file, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  await appendFile(file, line, { mode: 0o600 });
+  const { size } = await stat(file);
+  const before = size - Buffer.byteLength(line);
+  if (Math.floor(before / STEP_BYTES) !== Math.floor(size / STEP_BYTES)) await forgetOld(file);
+}
+
+/** Removes the oldest records, but none of content of others: without it, that content would count as a person's own. */
+async function forgetOld(file: string): Promise<void> {
+  let bytes = 0;
+  const newestFirst = (await readFile(file, "utf8")).split("\n").toReversed();
+  const kept = newestFirst.filter((line) => {
+    if (line === "") return false;
+    if (line.includes('"untrusted"')) return true;
+    bytes += Buffer.byteLength(line) + 1;
+    return bytes <= KEPT_BYTES;
+  });
+  const shorter = `${file}.shorter`;
+  await writeFile(
+    shorter,
+    kept
+      .toReversed()
+      .map((line) => `${line}\n`)
+      .join(""),
+    { mode: 0o600 },
+  );
+  await rename(shorter, file);
 }
 
 /** All records, oldest first; lines that cannot be read are left out. */

@@ -54,6 +54,9 @@ export const retentionConfig = z.strictObject({
     .meta(
       about("Files' size", "MiB in `media/` above which the oldest files are removed, except those of the last day."),
     ),
+  trashDays: days
+    .default(90)
+    .meta(about("Trash", "Days that the workspaces and keys of deleted agents stay in `trash/`.")),
   logsDays: days.default(30).meta(about("Logs", "Days that daily log files stay in `logs/`.")),
   logsMaxMb: mebibytes
     .default(1024)

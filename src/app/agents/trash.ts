@@ -1,4 +1,4 @@
-import { lstat, rename } from "node:fs/promises";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, parse } from "node:path";
 import type { AgentDeleted } from "../../types/answers/agents.ts";
@@ -47,7 +47,7 @@ interface Places {
 }
 
 /**
- * Moves folders into `trash/` of the state directory, from where a person can take them back; nothing is erased. A
+ * Moves folders into `trash/` of the state directory, from where a person can take them back until `emptyTrash` erases them. A
  * folder stays when it contains the state directory or the home directory, and when the workspace of another agent lies
  * in it or around it. Never rejects.
  */
@@ -86,3 +86,19 @@ async function move(path: string, { stateDir, now }: Places): Promise<"trash" | 
 
 const whyNotMoved = (error: unknown): string =>
   errorCode(error) === "EXDEV" ? "it is on another disk than the state directory" : errorText(error);
+
+/** The time of a folder's name in the trash. */
+const MOVED_AT = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z-/;
+
+/** Erases what has been in the trash for so many days, and resolves with how much it was. Files that a person put there stay. */
+export async function emptyTrash(stateDir: string, days: number, now: number): Promise<number> {
+  const trash = join(stateDir, "trash");
+  const old = ((await unlessMissing(readdir(trash))) ?? []).filter((name) => {
+    const [, day, hour, minute, second, ms] = MOVED_AT.exec(name) ?? [];
+    return day !== undefined && Date.parse(`${day}T${hour}:${minute}:${second}.${ms}Z`) < now - days * DAY_MS;
+  });
+  for (const name of old) await rm(join(trash, name), { recursive: true, force: true });
+  return old.length;
+}
+
+const DAY_MS = 86_400_000;

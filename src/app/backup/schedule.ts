@@ -139,12 +139,20 @@ function failureIn(stdout: string): string | undefined {
 
 const OWN_NAME = /^\d{4}-\d\d-\d\dT[\d.+-]+-openclaw-backup\.tar\.gz(?:\.age)?$/;
 
-/** Removes the oldest backups beyond the newest `keep`. Files with other names are a person's own. */
-async function removeOldest(folder: string, keep: number): Promise<number> {
-  const names = (await readdir(folder)).filter((name) => OWN_NAME.test(name));
-  const files = await Promise.all(
-    names.map(async (name) => ({ name, at: (await unlessMissing(stat(join(folder, name))))?.mtimeMs ?? 0 })),
+/** The scheduled backups in a folder. Files with other names are a person's own. */
+export async function backupsIn(folder: string): Promise<readonly { name: string; at: number; bytes: number }[]> {
+  const names = ((await unlessMissing(readdir(folder))) ?? []).filter((name) => OWN_NAME.test(name));
+  return Promise.all(
+    names.map(async (name) => {
+      const found = await unlessMissing(stat(join(folder, name)));
+      return { name, at: found?.mtimeMs ?? 0, bytes: found?.size ?? 0 };
+    }),
   );
+}
+
+/** Removes the oldest backups beyond the newest `keep`. */
+async function removeOldest(folder: string, keep: number): Promise<number> {
+  const files = await backupsIn(folder);
   const old = files.toSorted((one, other) => other.at - one.at).slice(keep);
   for (const { name } of old) await rm(join(folder, name), { force: true });
   return old.length;

@@ -17,7 +17,7 @@ import {
   tokenCheck,
   upkeepCheck,
 } from "./gateway-checks.ts";
-import { copyCheck, nodeCheck, stateDirCheck } from "./machine-checks.ts";
+import { copyCheck, nodeCheck, stateDirCheck, growthCheck } from "./machine-checks.ts";
 import { policyCheck } from "./policy-check.ts";
 import { agentChecks } from "./sandbox-check.ts";
 import { toolsCheck } from "./tools-check.ts";
@@ -66,6 +66,7 @@ export function appChecks(options: {
     webhooksCheck(load.env),
     upkeepCheck(load.env),
     backupsCheck,
+    growthCheck(load.env),
   ].map((check) => check(config, paths));
   const ofAgents = agentChecks({ config, paths, env: load.env, contributions });
   const jobs = cronChecks({ stateDir: paths.stateDir, journal: journalPath(paths), config: config.cron });

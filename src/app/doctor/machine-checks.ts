@@ -9,6 +9,8 @@ import { copyNote, isForeign } from "../gateway/parts/foreign.ts";
 import { removeConfigValue } from "../config/edit/write.ts";
 import { loadConfig, type LoadOptions } from "../config/load.ts";
 import type { StatePaths } from "../config/paths.ts";
+import type { Config } from "../config/schema/schema.ts";
+import { excessOf, growthOf, growthText, sizeOf, THOROUGH, type GrowthRow } from "../growth/growth.ts";
 import type { Env } from "../../utils/env.ts";
 
 /** The first Node with everything that the gateway uses. */
@@ -124,3 +126,27 @@ export const copyCheck = ({ stateDir }: Pick<StatePaths, "stateDir">): Check => 
     return [told ? { status: "warn", ...told } : { status: "ok", message: "No gateway runs on an original of it." }];
   },
 });
+
+/** Whether all that grows has a bound, and keeps it. */
+export const growthCheck =
+  (env: Env) =>
+  (config: Config, { stateDir }: Pick<StatePaths, "stateDir">): Check => ({
+    id: "app.growth",
+    title: "Growth",
+    async run() {
+      const all = await growthOf({ config, stateDir, home: env["HOME"] ?? homedir(), env }, THOROUGH);
+      const excess = excessOf(all).map(resultOf);
+      return excess.length > 0 ? excess : [{ status: "ok", message: `${growthText(all) ?? "Nothing has grown"}.` }];
+    },
+  });
+
+function resultOf(growth: GrowthRow): CheckResult {
+  const { name, path, bound, keys, fix } = growth;
+  const of = keys.length === 0 ? "" : ` (${keys.join(", ")})`;
+  const size = `${path} has ${sizeOf(growth)} of ${name}`;
+  return {
+    status: "warn",
+    message: bound === undefined ? `${size}, and nothing bounds it${of}.` : `${size}; the bound is ${bound}${of}.`,
+    fix,
+  };
+}

@@ -209,7 +209,7 @@ test.each(["file-origins.jsonl", "command-spans.jsonl", "file-writes.jsonl"])(
   },
 );
 
-test("a file of many changes is written anew at the next start", async () => {
+test("a file of many changes is written anew at the next start, and while the gateway runs", async () => {
   const { marked, run, restart, paths } = ground();
   marked.add("b");
   await run("b")("write", { path: "notes.txt", content: "x\n" });
@@ -219,6 +219,21 @@ test("a file of many changes is written anew at the next start", async () => {
   restart();
   expect(await run("a")("read", { path: "notes.txt" })).toBeDefined();
   expect(readFileSync(file, "utf8")).toBe(line);
+
+  // As many lines as are not yet written anew at the start.
+  writeFileSync(file, line.repeat(1001));
+  restart();
+  expect(await run("a")("read", { path: "notes.txt" })).toBeDefined();
+  for (const [content, act] of [
+    ["y\n", "delete"],
+    ["z\n", "add"],
+  ] as const) {
+    marked[act]("b");
+    await run("b")("write", { path: "notes.txt", content });
+  }
+  expect(readFileSync(file, "utf8")).toBe(line);
+  restart();
+  expect(await run("a")("read", { path: "notes.txt" })).toBeDefined();
 });
 
 /** Until a file that is written now is newer than one that was written before. */

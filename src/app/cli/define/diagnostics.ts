@@ -18,7 +18,7 @@ export function defineDiagnostics(program: Command, act: Act): void {
     .command("status")
     .description("show the gateway, its config, model, channels and sessions")
     .option("--json", "for scripts")
-    .option("--all", "also recent sessions")
+    .option("--all", "also recent sessions, and what grows")
     .option("--deep", "also ask every channel")
     .option("--usage", "also what is left of the providers' limits")
     .option("--timeout <ms>", "how long to wait for the gateway", wholeNumber(1))

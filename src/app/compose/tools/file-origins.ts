@@ -37,6 +37,8 @@ type Known = z.output<typeof line>;
 
 /** Most files that are kept; beyond them the oldest are forgotten. */
 const MOST_FILES = 20_000;
+/** Lines of the file beyond twice those that count. */
+const MOST_EXTRA = 1000;
 /** Most characters of the sources of one file. */
 const MOST_CHARS = 300;
 
@@ -190,6 +192,8 @@ class KnownFiles {
   readonly #lines: PathLines;
   readonly #all = loadOnce(() => this.#load());
   #writing: Promise<unknown> = Promise.resolve();
+  /** Lines of the file. */
+  #count = 0;
   #isCutOff = false;
 
   constructor(file: string, lines: PathLines) {
@@ -210,7 +214,7 @@ class KnownFiles {
     all.delete(path);
     if (!isClear) all.set(path, now);
     forgetOldest(all, MOST_FILES);
-    const writing = this.#writing.then(() => this.#append(this.#textOf(now)));
+    const writing = this.#writing.then(() => this.#append(all, now));
     // The caller gets the error below; the next line is written all the same.
     this.#writing = writing.catch(() => undefined);
     await writing;
@@ -220,15 +224,27 @@ class KnownFiles {
     return `${this.#lines.kept(JSON.stringify(known))}\n`;
   }
 
-  /** Appends a line; after a line that may have been cut off, the next one begins anew. */
-  async #append(text: string): Promise<void> {
+  /**
+   * Appends a line, or writes the file anew when it has become much longer than its content needs. After a line that may have been cut off, the
+   * next one begins anew.
+   */
+  async #append(all: ReadonlyMap<string, Known>, now: Known): Promise<void> {
+    if (this.#count >= 2 * all.size + MOST_EXTRA) return this.#writeAnew(all);
     const begin = this.#isCutOff ? "\n" : "";
     this.#isCutOff = true;
-    await appendFile(this.#file, `${begin}${text}`, { mode: 0o600 });
+    await appendFile(this.#file, `${begin}${this.#textOf(now)}`, { mode: 0o600 });
+    this.#isCutOff = false;
+    this.#count += 1;
+  }
+
+  async #writeAnew(all: ReadonlyMap<string, Known>): Promise<void> {
+    const known = [...all.values()];
+    await writeAtomic(this.#file, known.map((one) => this.#textOf(one)).join(""));
+    this.#count = known.length;
     this.#isCutOff = false;
   }
 
-  /** Reads the file, and writes it anew when it has become much longer than its content needs. */
+  /** Reads the file, and writes it anew when it is much longer than its content needs. */
   async #load(): Promise<Map<string, Known>> {
     const lines = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
     const all = new Map<string, Known>();
@@ -240,8 +256,8 @@ class KnownFiles {
     }
     while (all.size > MOST_FILES) forgetOldest(all, MOST_FILES);
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-    if (lines.length > 2 * all.size + 1000)
-      await writeAtomic(this.#file, [...all.values()].map((one) => this.#textOf(one)).join(""));
+    this.#count = lines.length;
+    if (lines.length >= 2 * all.size + MOST_EXTRA) await this.#writeAnew(all);
     return all;
   }
 }

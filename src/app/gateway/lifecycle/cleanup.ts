@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { emptyTrash } from "../../agents/trash.ts";
 import { pruneSandboxes } from "../../compose/sandbox/sandboxing.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
 import { z } from "zod";
@@ -18,7 +19,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * reported and tried again the next day.
  */
 export async function cleanUp({ live, core, log, maintenance }: CleanupParts): Promise<void> {
-  const { rowsDays, strangersDays, dedupeDays, journalMaxMb, ...files } = live.config.retention;
+  const { rowsDays, strangersDays, dedupeDays, journalMaxMb, trashDays, ...files } = live.config.retention;
   const now = core.ports.clock.now();
   const attempt = (what: string, work: () => Promise<number>) =>
     work().catch((error: unknown) => {
@@ -34,10 +35,11 @@ export async function cleanUp({ live, core, log, maintenance }: CleanupParts): P
   const media = await attempt("media", () =>
     removeFiles(mediaDir, /^\w/, { days: files.mediaDays, maxMb: files.mediaMaxMb, now }),
   );
+  const trash = await attempt("trash", () => emptyTrash(live.paths.stateDir, trashDays, now));
   const sandboxes = await attempt("sandboxes", () => pruneSandboxes(live.agents, now));
   // The run logs itself what it does.
   await attempt("sessions", async () => (await maintenance.run()).actions.length);
-  if (rows + logs + media + sandboxes > 0) log.info("cleared away", { rows, logs, media, sandboxes });
+  if (rows + logs + media + trash + sandboxes > 0) log.info("cleared away", { rows, logs, media, trash, sandboxes });
 }
 
 type CleanupParts = Pick<Parts, "live" | "core" | "log" | "maintenance">;

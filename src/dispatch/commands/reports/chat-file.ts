@@ -27,5 +27,6 @@ export async function storeFile(
 /** A size such as `850 bytes`, `12 KiB` or `1.5 MiB`. */
 export function fileSizeText(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
-  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
+  if (bytes < 1_048_576) return `${Math.ceil(bytes / 1024)} KiB`;
+  return bytes < 1_073_741_824 ? `${(bytes / 1_048_576).toFixed(1)} MiB` : `${(bytes / 1_073_741_824).toFixed(1)} GiB`;
 }

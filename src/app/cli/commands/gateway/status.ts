@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import type { z } from "zod";
 import { channelAnswers } from "../../../../types/answers/channels.ts";
 import type { GatewayStatus } from "../../../../types/gateway-status.ts";
@@ -7,6 +8,16 @@ import { hasGateway } from "../../address.ts";
 import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { strangersText } from "../../../strangers-text.ts";
+import {
+  excessOf,
+  growthOf,
+  growthText,
+  QUICK,
+  sizeOf,
+  THOROUGH,
+  type Effort,
+  type GrowthRow,
+} from "../../../growth/growth.ts";
 import { copyNote } from "../../../gateway/parts/foreign.ts";
 import { readState, type State } from "../../state.ts";
 import { failingText } from "../../../runs/failing.ts";
@@ -33,17 +44,49 @@ export async function status(io: Io, flags: GatewayStatusFlags): Promise<number>
   const state = await readState(io);
   const look = await readGatewayState(io, state, flags.timeout);
   const more = look.status && hasGateway(io, state) ? await askMore(io, state, flags) : {};
+  const growth = await growthHere(io, state, flags.all === true ? THOROUGH : QUICK);
   if (flags.json === true) {
-    writeJson(io, statusJson(state, look, more));
+    writeJson(io, { ...statusJson(state, look, more), growth: growth.map(growthJson) });
     return codeOf(look);
   }
   const copied = await copyNote(state.paths.stateDir);
-  io.out(pairs(io, [...gatewayRows(look), ...configRows(state, look), ["Copy", copied?.message]]));
+  const disk: Rows = [["Disk", diskText(growth)]];
+  io.out(pairs(io, [...gatewayRows(look), ...configRows(state, look), ...disk, ["Copy", copied?.message]]));
+  if (flags.all === true) io.out(`\n${growthTable(io, growth)}`);
   if (more.usage) io.out(`\n${limitsText(io, more.usage)}`);
   if (more.channels) io.out(`\n${channelRows(io, more.channels)}`);
   if (more.sessions) io.out(`\n${sessionRows(io, more.sessions.sessions)}`);
   return codeOf(look);
 }
+
+const growthHere = (io: Io, { config, paths }: State, effort: Effort): Promise<readonly GrowthRow[]> =>
+  growthOf({ config, stateDir: paths.stateDir, home: io.env["HOME"] ?? homedir(), env: io.env }, effort);
+
+function diskText(growth: readonly GrowthRow[]): string | undefined {
+  const text = growthText(growth);
+  const beyond = excessOf(growth).map(
+    ({ name, bound }) => `${name} ${bound === undefined ? "without a bound" : "beyond the bound"}`,
+  );
+  return text === undefined ? undefined : [text, ...beyond].join("; ");
+}
+
+const growthJson = ({ name, path, bytes, isPartial, bound, limitBytes, keys }: GrowthRow) => ({
+  name,
+  path,
+  /** Null: not counted, since there may be very many files; `status --json --all` counts them. */
+  bytes: bytes ?? null,
+  ...(isPartial && { atLeast: true }),
+  bound: bound ?? null,
+  ...(limitBytes !== undefined && { limitBytes }),
+  keys,
+});
+
+const growthTable = (io: Io, growth: readonly GrowthRow[]): string =>
+  table(
+    io,
+    ["WHAT", "SIZE", "BOUND", "KEY"],
+    growth.map((one) => [one.name, sizeOf(one), one.bound ?? "none", one.keys[0] ?? ""]),
+  );
 
 const codeOf = ({ pid, status: told }: GatewayState): number => (told === undefined && pid !== undefined ? 1 : 0);
 

@@ -94,7 +94,11 @@ const client = { id: "test", version: "1", platform: "test", mode: "test" };
 async function pageOf(path: string): Promise<void> {
   const sessions = new MemorySessions();
   sessions.add("odd", (await readHistory(path, 1000)).entries);
-  const media = { read: () => Promise.reject(new Error("no such file")), put: () => Promise.reject(new Error("no")) };
+  const media = {
+    path: () => "",
+    read: () => Promise.reject(new Error("no such file")),
+    put: () => Promise.reject(new Error("no")),
+  };
   const chat = new ScriptedChat(() => undefined);
   const answers = new Map([["chat.history", { messages: [{}, { __openclaw: { id: "entry0" } }] }]]);
   for (const method of historyMethods({ chat, sessions, media, catalog: CATALOG }, { runTexts: new Map() })) {

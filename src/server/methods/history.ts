@@ -199,6 +199,17 @@ export async function lastMessages(key: SessionKey, wanted: PageWanted, ports: H
   }
 }
 
+/** The messages of transcript entries as clients see them, with files of notices as a line of text. */
+export async function messagesOf(
+  key: SessionKey,
+  entries: readonly TranscriptEntry[],
+  { chat }: Pick<HistoryPorts, "chat">,
+): Promise<readonly ShownMessage[]> {
+  const runOf = await runsOf(key, entries, [], chat);
+  const plain = joinAnswers(entries).map((entry) => withPlainAnswer(entry, chat));
+  return showEntries(plain, undefined, { images: NO_IMAGES, runOf });
+}
+
 /** The newest entries of a transcript. */
 interface ReadEntries {
   readonly key: SessionKey;

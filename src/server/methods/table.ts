@@ -7,6 +7,7 @@ import { questionMethods } from "./questions.ts";
 import { branchMethods } from "./branches.ts";
 import { chatMethods } from "./chat.ts";
 import { historyMethods } from "./history.ts";
+import { artifactMethods } from "./artifacts.ts";
 import { sessionMethods } from "./sessions.ts";
 import { statusMethods } from "./status.ts";
 import type { ServerPorts } from "../options.ts";
@@ -25,6 +26,7 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
   return [
     ...chatMethods(ports, parts.hub),
     ...historyMethods(ports, parts.hub),
+    ...artifactMethods(ports),
     ...agentRunMethods(ports),
     ...sessionMethods(ports, parts),
     ...startupMethods(ports, parts.hub),

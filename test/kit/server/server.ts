@@ -139,6 +139,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
     devices: { read: async () => devices, write: async (text) => void (devices = text) },
     sessionGroups: { read: async () => groups, write: async (names) => void (groups = names) },
     media: {
+      path: (id) => `/nowhere/${id}`,
       read: async (id) => {
         const at = Number(/^m(\d+)$/.exec(id)?.[1]) - 1;
         if (!stored[at]) throw new Error("no such file");

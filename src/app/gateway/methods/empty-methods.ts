@@ -72,7 +72,6 @@ const NEVER = new Date(0).toISOString();
 
 /** Lists that OpenClaw's clients ask for whatever the gateway offers, and of which this gateway has nothing. */
 const ROWS: readonly Row[] = [
-  ["artifacts.list", "operator.read", () => ({ artifacts: [] })],
   [
     "doctor.memory.status",
     "operator.read",

@@ -189,6 +189,7 @@ test("each answer has the shape that its method states, and no key beside it", a
 
 /** Where an answer differs from the protocol's shape, and why. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
+  "artifacts.list: artifacts.[]": "the stated shape is of a version in which images came without their bytes",
   "logs.tail: file": "the gateway of this test writes no log, so that there is no file",
 };
 

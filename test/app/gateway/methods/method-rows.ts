@@ -273,6 +273,28 @@ const branchRequests = (stateDir: string): readonly Request[] => [
   }),
 ];
 
+const PICTURES = "agent:main:pictures";
+const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** The files of a conversation. */
+const fileRequests: readonly Request[] = [
+  {
+    method: "chat.send",
+    about: "with a picture",
+    params: {
+      sessionKey: PICTURES,
+      message: "look",
+      idempotencyKey: "with-a-picture",
+      attachments: [{ type: "image", mimeType: "image/png", fileName: "dot.png", content: PICTURE }],
+    },
+    until: "run",
+  },
+  { method: "artifacts.list", about: "with a picture", params: { sessionKey: PICTURES } },
+  { method: "artifacts.list", about: "of images", params: { sessionKey: PICTURES, type: "image" } },
+  once("artifacts.get", { sessionKey: PICTURES, artifactId: "{artifacts.list (with a picture):artifacts.0.id}" }),
+  once("artifacts.download", { sessionKey: PICTURES, artifactId: "{artifacts.list (with a picture):artifacts.0.id}" }),
+];
+
 /** Devices of which two want more scopes. */
 const deviceRequests: readonly Request[] = [
   { method: "device.pair.list", about: "with two", has: hasItems("pending", 2) },
@@ -292,6 +314,7 @@ export const requestsFor = (telegram: FakeTelegram, stateDir: string): readonly 
     ...channelRequests(telegram),
     ...messageRequests,
     ...approvalRequests,
+    ...fileRequests,
     ...deviceRequests,
     ...ownRequests,
     ...puttingOut(telegram),

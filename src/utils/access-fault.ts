@@ -59,7 +59,7 @@ export async function faultOf(
   };
 }
 
-function pathOf(error: unknown): string | undefined {
+export function pathOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("path" in error)) return undefined;
   return typeof error.path === "string" ? error.path : undefined;
 }

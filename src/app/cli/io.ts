@@ -2,6 +2,8 @@ import type { Contributions } from "../../plugins/contributions.ts";
 import { bundledContributions } from "../contributions/extensions.ts";
 import { errText, terminalText } from "./terminal-text.ts";
 import type { Env } from "../../utils/env.ts";
+import { fullDiskOr } from "../../store/disk.ts";
+import { ERROR_CODES, OpenClawError } from "../../types/errors.ts";
 
 /** The terminal, or its replacement in tests, as the commands see it. */
 export interface Io {
@@ -58,8 +60,11 @@ export async function drainOutput(): Promise<void> {
 export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      process.exit(process.exitCode ?? 0);
+      if (error.code === "EPIPE") process.exit(process.exitCode ?? 0);
+      const full = fullDiskOr(error, stream === process.stdout ? "the standard output" : "the error output");
+      if (!(full instanceof OpenClawError)) throw error;
+      process.stderr.write(`error ${full.code}: ${full.message}\nfix: ${full.fix}\n`);
+      process.exit(ERROR_CODES[full.code].exit);
     });
   }
 }

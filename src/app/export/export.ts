@@ -3,7 +3,7 @@ import { cp, lstat, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { readRows } from "../../sessions/rows/read-rows.ts";
-import { makePrivateDir, syncDir, writeAtomic } from "../../store/disk.ts";
+import { fullDiskOr, makePrivateDir, syncDir, writeAtomic } from "../../store/disk.ts";
 import { openJournalToRead, type StrangerSource } from "../../store/journal/read-only.ts";
 import { acquireStateLock } from "../../store/lock/lock.ts";
 import { EarlierPlaces, readPlaces } from "../../store/places.ts";
@@ -109,7 +109,7 @@ async function built<T>(to: string, work: (dir: string) => Promise<T>): Promise<
     return made;
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    throw error;
+    throw fullDiskOr(error, to);
   }
 }
 

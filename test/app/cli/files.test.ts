@@ -196,6 +196,49 @@ test("nor can the error output, except for the progress line", () => {
   expect(errText("a\u001b[2Jb", false)).toBe("a\u001b[2Jb");
 });
 
+/** Asked anew twice, from the first message and from the answer to it; a place where somebody went on says nothing. */
+const REWOUND = [
+  { type: "session", version: 3, id: "abc", timestamp: "2026-03-01T10:00:00.000Z", cwd: "/" },
+  ...(
+    [
+      ["1", null, "user", "tea?"],
+      ["2", "1", "assistant", "gladly"],
+      ["3", "2", "user", "green"],
+      ["4", "3", "assistant", "green it is"],
+      ["5", null, "user", "coffee?"],
+      ["6", "5", "assistant", "better"],
+      ["7", "2", "user", "black"],
+      ["8", "7", "assistant", "black it is"],
+    ] as const
+  ).map(([id, parentId, role, text]) => ({ type: "message", id, parentId, message: { role, content: text } })),
+  { type: "custom", customType: "openclaw.branch", id: "9", parentId: "4" },
+  { type: "custom", customType: "openclaw.branch", id: "10", parentId: "8" },
+];
+
+test("export writes the branch that is continued, and says how many it leaves out; others when it is asked", async () => {
+  const { dir, env } = withSession();
+  const file = join(dir, "sessions", "abc.jsonl");
+  writeFileSync(file, REWOUND.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  const args = ["sessions", "export", "main", "--format", "markdown"];
+  const active = "## user\n\ntea?\n\n## assistant\n\ngladly\n\n## user\n\nblack\n\n## assistant\n\nblack it is\n\n";
+  const left = "2 other branches are left out, with 4 messages: --all-branches writes them too.\n";
+  expect(await run(args, env)).toMatchObject({ code: 0, out: active, err: left });
+  const coffee = "# Another branch (2 of 2)\n\n## user\n\ncoffee?\n\n## assistant\n\nbetter\n\n";
+  const green = "# Another branch (1 of 2)\n\n## user\n\ngreen\n\n## assistant\n\ngreen it is\n\n";
+  expect(await run([...args, "--all-branches"], env)).toMatchObject({ out: active + green + coffee, err: "" });
+  expect((await run(["sessions", "export", "main"], env)).out).toBe(readFileSync(file, "utf8"));
+  const output = join(dir, "branch.md");
+  expect((await run([...args, "-o", output], env)).err).toBe(`Wrote ${output}.\n${left}`);
+});
+
+test("export writes a transcript of an older version whole, whose lines name no parent", async () => {
+  const { dir, env } = withSession();
+  const lines = REWOUND.slice(0, 5).map(({ id: _id, ...entry }) => ({ ...entry, parentId: undefined }));
+  writeFileSync(join(dir, "sessions", "abc.jsonl"), lines.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  const { out, err } = await run(["sessions", "export", "main", "--format", "markdown"], env);
+  expect([out.match(/^## /gm)?.length, err]).toEqual([4, ""]);
+});
+
 test("export writes Markdown into a new file and never over another", async () => {
   const { dir, env } = withSession();
   const output = join(dir, "out.md");

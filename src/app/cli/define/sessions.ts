@@ -36,13 +36,14 @@ export function defineSessions(program: Command, act: Act): void {
   sessions
     .command("export")
     .argument("<key>", "conversation, as `openclaw sessions` names it")
-    .description("export the whole transcript of a conversation")
+    .description("export the transcript of a conversation")
     .addOption(
       new Option("--format <format>", "the lines of the file, or Markdown")
         .choices(["jsonl", "markdown"])
         .default("jsonl"),
     )
     .option("-o, --output <file>", "write a new file instead of standard output")
+    .option("--all-branches", "also what was said before somebody went back in the conversation; of Markdown")
     .action(
       act(async (io, key: string, options: ExportFlags) => {
         const { sessionsExport } = await import("../commands/sessions/sessions-export.ts");

@@ -1,5 +1,7 @@
 import { CommanderError, type Command } from "commander";
-import { faultOf } from "../../../utils/access-fault.ts";
+import { fullDiskOr } from "../../../store/disk.ts";
+import { OpenClawError } from "../../../types/errors.ts";
+import { faultOf, pathOf } from "../../../utils/access-fault.ts";
 import { packageVersion } from "../../package-root.ts";
 import { canAsk } from "../ask.ts";
 import { failureJson, printFailure, parserError } from "../failure.ts";
@@ -30,7 +32,8 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     await program.parseAsync(line, { from: "user" });
     return exitCode();
   } catch (error) {
-    const shown = error instanceof CommanderError ? parserError(error, program, line) : error;
+    const told = error instanceof CommanderError ? parserError(error, program, line) : error;
+    const shown = told instanceof OpenClawError ? told : fullDiskOr(told, pathOf(told) ?? "the files of this command");
     if (shown === undefined) return 0;
     const denied = await faultOf(shown);
     if (args.includes("--json")) writeJson(io, failureJson(shown, denied));

@@ -53,6 +53,16 @@ describe.concurrent("the first start", () => {
     expect(readFileSync(tokenFile, "utf8").trim()).toBe(token);
   });
 
+  test("started elsewhere than in its folder, names the program by its whole path", async ({ world, expect }) => {
+    const home = await world.home(world.config(WEB_ONLY));
+    const program = join(import.meta.dirname, "../../bin/openclaw.mjs");
+    const elsewhere = `cd / && exec "${process.execPath}" "${program}" "$@"`;
+    const gateway = await home.start({ command: ["sh", "-c", elsewhere, "sh"], args: ["--port", "0"] });
+    await greeted(gateway);
+    expect(gateway.output).toContain(`(sign in: node ${program} dashboard)`);
+    expect(gateway.output).toMatch(/State +\//);
+  });
+
   test("leaves what the user changed in the workspace as it is", async ({ world, expect }) => {
     const { home, gateway } = await world.start(WEB_ONLY);
     await greeted(gateway);

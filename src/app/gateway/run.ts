@@ -234,7 +234,12 @@ async function withToken(page: string, live: Live, givenToken: string | undefine
 }
 
 /** The command for the command line, as the output names it: a clone has no `openclaw` on the path. */
-const program = (): string => (existsSync(join(packageRoot, "src")) ? "node bin/openclaw.mjs" : "openclaw");
+function program(): string {
+  if (!existsSync(join(packageRoot, "src"))) return "openclaw";
+  const file = join("bin", "openclaw.mjs");
+  const reached = process.cwd() === packageRoot ? file : join(packageRoot, file);
+  return `node ${/\s/.test(reached) ? JSON.stringify(reached) : reached}`;
+}
 
 const howToSignIn = (givenToken: string | undefined): string =>
   givenToken === undefined ? `${program()} dashboard` : "with the token of --token";

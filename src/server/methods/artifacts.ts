@@ -10,7 +10,7 @@ import type { ShownBlock, ShownMessage, TranscriptEntry } from "../../types/sess
 import { defined } from "../../utils/defined.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import type { ServerPorts } from "../options.ts";
-import { messagesOf } from "./history.ts";
+import { shownMessagesOf } from "./history.ts";
 import { requireAgent } from "./patch.ts";
 
 type Ports = Pick<ServerPorts, "chat" | "media" | "sessions" | "catalog">;
@@ -132,7 +132,7 @@ async function findArtifacts(asked: Query, ports: Ports): Promise<readonly Artif
   if (!ports.sessions.peek(key)) return [];
   const { entries } = await ports.sessions.history(key, MOST_ENTRIES);
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const found = (await messagesOf(key, entries, ports)).flatMap((message) => {
+  const found = (await shownMessagesOf(key, entries, ports)).flatMap((message) => {
     const { id = "", runId: ofRun } = message.__openclaw ?? {};
     const isMeant = (asked.runId ?? ofRun) === ofRun && (asked.messageRole ?? message.role) === message.role;
     return isMeant ? filesOf(key, message, byId.get(id.split(":")[0] ?? ""), ports) : [];

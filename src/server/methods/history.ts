@@ -200,7 +200,7 @@ export async function lastMessages(key: SessionKey, wanted: PageWanted, ports: H
 }
 
 /** The messages of transcript entries as clients see them, with files of notices as a line of text. */
-export async function messagesOf(
+export async function shownMessagesOf(
   key: SessionKey,
   entries: readonly TranscriptEntry[],
   { chat }: Pick<HistoryPorts, "chat">,

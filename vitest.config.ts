@@ -135,12 +135,16 @@ export default defineConfig({
           name: "modules",
           include: ["test/**/*.test.ts", "extensions/**/test/**/*.test.ts"],
           exclude: [...programs, ...rounds, ...faults],
+          setupFiles: ["test/process-state.ts"],
           // A worker imports a module once, not once per file: no module keeps state (AGENTS.md).
           isolate: false,
         },
       },
       { extends: true, test: { name: "smoke", include: smoke } },
-      { extends: true, test: { name: "rounds", include: rounds, isolate: false } },
+      {
+        extends: true,
+        test: { name: "rounds", include: rounds, isolate: false, setupFiles: ["test/process-state.ts"] },
+      },
       { extends: true, test: { name: "walk", include: programs, exclude: smoke } },
       { extends: true, test: { name: "faults", include: faults } },
     ],

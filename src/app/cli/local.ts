@@ -102,7 +102,6 @@ async function follow(
 
 /** Opens the state directory without a daemon, with its plugins, for one piece of work. Throws `STATE_LOCKED` while a daemon runs on it. */
 async function withLocalCore<T>(work: (core: Core) => Promise<T>): Promise<T> {
-  process.umask(0o077);
   const paths = resolvePaths(process.env);
   await makeStateDirs(paths);
   process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;

@@ -68,7 +68,6 @@ interface RunScene {
 }
 
 async function runOnce(options: GatewayOptions, { signalled, isRestart }: RunScene): Promise<End> {
-  process.umask(0o077);
   const paths = resolvePaths(process.env);
   // Plugins and child processes find the state directory by this variable.
   process.env["OPENCLAW_STATE_DIR"] = paths.stateDir;

@@ -68,7 +68,7 @@ test("a device that wants more waits, until a person decides", async () => {
   await device.connect({ deviceToken: token }, ["operator.read", "operator.write", "operator.admin"]);
   const { pending } = JSON.parse((await run("list", "--json")).out) as { pending: { requestId: string }[] };
   expect(await run("reject", pending[0]?.requestId ?? "")).toMatchObject({ code: 0 });
-  expect(await run("reject", "none")).toMatchObject({ code: 2, err: expect.stringContaining("Unknown requestId") });
+  expect(await run("reject", "none")).toMatchObject({ code: 1, err: expect.stringContaining("Unknown requestId") });
 });
 
 test("a code pairs a device, for what a person in a chat needs unless more is wished", async () => {

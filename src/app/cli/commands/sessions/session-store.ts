@@ -21,7 +21,6 @@ export interface OwnedSessions {
 
 /** Owns the state directory for one piece of work while no gateway runs. Throws STATE_LOCKED while one does. */
 export async function withSessions<T>(state: State, work: (owned: OwnedSessions) => Promise<T>): Promise<T> {
-  process.umask(0o077);
   const { paths, config } = state;
   const lock = await acquireStateLock(paths.stateDir);
   const { level, redactPatterns } = config.logging;

@@ -166,13 +166,35 @@ const reload = z.strictObject({
     .meta(about("Debounce", "Milliseconds without a further change before the gateway reads the file again.")),
 });
 
+const remote = z.strictObject({
+  url: z
+    .string()
+    .regex(/^wss?:\/\/\S+$/, { error: "must be a ws:// or wss:// URL" })
+    .optional()
+    .meta(about("URL", "Address of that gateway, such as `wss://gateway.example.org`.", "wss://gateway.example.org")),
+  token: secretField
+    .optional()
+    .meta(about("Token", "Token of that gateway. When unset, the variable `OPENCLAW_GATEWAY_TOKEN` has it.")),
+  password: secretField
+    .optional()
+    .meta(about("Password", "Password of that gateway. The variable `OPENCLAW_GATEWAY_PASSWORD` comes before it.")),
+});
+
 /** `gateway.*` */
 export const gatewayConfig = z
   .strictObject({
     mode: z
       .enum(["local", "remote"])
       .default("local")
-      .meta(atStart(about("Mode", "Where the gateway runs. Only `local`, this machine, has an effect."))),
+      .meta(
+        atStart(
+          about(
+            "Mode",
+            "Where the gateway runs: `local`, on this machine, or `remote`: commands talk to `gateway.remote.url`, and no gateway " +
+              "is started here.",
+          ),
+        ),
+      ),
     port: z
       .int()
       .min(0)
@@ -196,6 +218,7 @@ export const gatewayConfig = z
       .optional()
       .meta(atStart(about("Bind host", 'IP address for `bind: "custom"`.'))),
     auth: auth.prefault({}).meta(atStart(about("Auth", "Login of clients."))),
+    remote: remote.prefault({}).meta(about("Remote", "The gateway elsewhere that commands talk to in `mode: remote`.")),
     roles: z
       .looseObject({})
       .optional()

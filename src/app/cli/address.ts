@@ -2,6 +2,7 @@ import { networkInterfaces } from "node:os";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { findGatewayPassword, findGatewayToken, PASSWORD_VARIABLE, TOKEN_VARIABLE } from "../config/gateway-login.ts";
+import { remoteGateway } from "../config/remote.ts";
 import type { Config } from "../config/schema/schema.ts";
 import type { Io } from "./io.ts";
 import type { State } from "./state.ts";
@@ -26,8 +27,8 @@ export interface Address {
 
 /**
  * The gateway's address and what it takes as login: of the flag, else of the config, else of the environment, else of the state
- * directory. An address from a flag or the environment never gets a login of this machine's own gateway, only one of a flag or the
- * environment. Throws `USAGE` on an invalid address.
+ * directory. A gateway elsewhere never gets the login of this machine's own: one of `gateway.remote` gets that of `gateway.remote`, and
+ * any gets that of a flag or the environment. Throws `USAGE` on an invalid address.
  */
 export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}): Promise<Address> {
   const given = secretOf(flags.token);
@@ -36,7 +37,15 @@ export async function findGateway(io: Io, state: State, flags: GatewayFlags = {}
     const token = given ?? secretOf(io.env[TOKEN_VARIABLE]);
     return { url: checkUrl(url), token, password: secretOf(io.env[PASSWORD_VARIABLE]), isElsewhere: true };
   }
-  const { owner, config, paths } = state;
+  const remote = remoteGateway(state.config);
+  if (!remote) return ownGateway(io, state, given);
+  const token = given ?? remote.token ?? secretOf(io.env[TOKEN_VARIABLE]);
+  const password = secretOf(io.env[PASSWORD_VARIABLE]) ?? remote.password;
+  return { url: remote.url, token, password, isElsewhere: true };
+}
+
+/** The gateway of this state directory. */
+async function ownGateway(io: Io, { owner, config, paths }: State, given: Secret | undefined): Promise<Address> {
   const port = owner?.port ?? config.gateway.port;
   return {
     url: `ws://${gatewayHost(config)}:${port}`,
@@ -53,11 +62,12 @@ function secretOf(text: string | undefined): Secret | undefined {
   return trimmed ? new Secret(trimmed) : undefined;
 }
 
-/** Whether the environment names a gateway that is not the one of this state directory. */
-export const isElsewhere = (io: Io): boolean => Boolean(io.env["OPENCLAW_GATEWAY_URL"]);
+/** Whether the environment or the config names a gateway that is not the one of this state directory. */
+export const isElsewhere = (io: Io, { config }: Pick<State, "config">): boolean =>
+  Boolean(io.env["OPENCLAW_GATEWAY_URL"]) || remoteGateway(config) !== undefined;
 
 /** Whether there is a gateway to ask instead of reading the files. */
-export const hasGateway = (io: Io, state: State): boolean => isElsewhere(io) || state.owner !== undefined;
+export const hasGateway = (io: Io, state: State): boolean => isElsewhere(io, state) || state.owner !== undefined;
 
 /** The host with which this machine reaches its own gateway, in brackets if a URL needs them. */
 export function gatewayHost(config: Config): string {
@@ -81,7 +91,8 @@ function isTailnet(address: string): boolean {
   return first === 100 && second >= 64 && second < 128;
 }
 
-function checkUrl(text: string): string {
+/** Throws `USAGE`. */
+export function checkUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "ws:" || url?.protocol === "wss:") return text;
   throw new OpenClawError("USAGE", {

@@ -48,7 +48,7 @@ export interface TakenUp {
 /** Waits until the running gateway has followed the config, and asks what became of a plugin. Undefined when none runs. Never rejects. */
 export async function takenUp(io: Io, state: State, pluginId: string): Promise<TakenUp | undefined> {
   if (state.owner === undefined) return undefined;
-  if (isElsewhere(io)) return { says: FOLLOWS };
+  if (isElsewhere(io, state)) return { says: FOLLOWS };
   try {
     const told = (await isFollowed(io, state, LOADING_MS)) ? await askPlugins(io) : undefined;
     return (told && madeOf(told, pluginId)) ?? { says: FOLLOWS };

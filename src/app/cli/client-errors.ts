@@ -49,7 +49,7 @@ export function connectError(address: Address, error: ErrorShape): OpenClawError
     });
   }
   const where = address.isElsewhere
-    ? "Give the token of that gateway: --token or OPENCLAW_GATEWAY_TOKEN."
+    ? "Give the token of that gateway: --token, OPENCLAW_GATEWAY_TOKEN, or gateway.remote.token for one of the config."
     : "Restart the gateway if its token was changed, or give it: OPENCLAW_GATEWAY_TOKEN.";
   return unauthorized(`${address.url} did not take the token${address.token ? "" : ", for there was none"}.`, where);
 }

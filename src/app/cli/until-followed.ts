@@ -18,7 +18,7 @@ const LOOK_EVERY_MS = 50;
  * accordingly. Says so when it does not yet. Never rejects: the file is written all the same.
  */
 export async function untilFollowed(io: Io, state: State): Promise<void> {
-  if (isElsewhere(io) || state.owner === undefined) return;
+  if (isElsewhere(io, state) || state.owner === undefined) return;
   try {
     if (await isFollowed(io, state)) return;
     io.err(

@@ -258,8 +258,11 @@ const NOT_SPOKEN: ReadonlySet<string> = new Set(["github-copilot", "google-verte
 function doubtful({ gateway, models, session }: Config): RawNote[] {
   const { mode } = gateway.auth;
   const notes: RawNote[] = [];
-  if (gateway.mode === "remote")
-    notes.push({ path: ["gateway", "mode"], message: '"remote" has no effect here yet: the gateway runs here' });
+  if (gateway.mode === "remote" && gateway.remote.url === undefined)
+    notes.push({
+      path: ["gateway", "mode"],
+      message: '"remote" needs gateway.remote.url; without it commands look for a gateway here, and none is started',
+    });
   if (mode === "none" || mode === "trusted-proxy")
     notes.push({
       path: ["gateway", "auth", "mode"],

@@ -697,6 +697,16 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ["channels.ackReaction", "channels.ackReactionScope"],
   ],
   [
+    "test/app/cli/onboard/remote.test.ts",
+    "a gateway elsewhere takes the login once, and the commands talk to it from then on",
+    ["gateway.remote.url", "gateway.remote.token"],
+  ],
+  [
+    "test/app/cli/onboard/remote.test.ts",
+    "a password of the config goes to the gateway elsewhere",
+    ["gateway.remote.password"],
+  ],
+  [
     "test/app/gateway/gateway-config.test.ts",
     "the auth mode %s says what counts besides the token",
     ["gateway.auth.mode", "gateway.auth.token", "gateway.auth.password"],

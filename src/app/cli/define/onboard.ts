@@ -102,9 +102,9 @@ function defineGatewayFlags(onboard: Command): void {
     .option("--gateway-token-ref-env <name>", "variable that has the token of clients")
     .option("--gateway-password <password>", "password of clients")
     .addOption(new Option("--tailscale <mode>", "off; the gateway does not run Tailscale itself").hideHelp())
-    .addOption(new Option("--remote-url <url>", "refused: see OPENCLAW_GATEWAY_URL").hideHelp())
-    .addOption(new Option("--remote-token <token>", "refused: see OPENCLAW_GATEWAY_TOKEN").hideHelp())
-    .addOption(new Option("--remote-password <password>", "refused: see OPENCLAW_GATEWAY_TOKEN").hideHelp());
+    .option("--remote-url <url>", "with --mode remote: address of the gateway elsewhere, ws:// or wss://")
+    .option("--remote-token <token>", "its token")
+    .option("--remote-password <password>", "its password");
 }
 
 function defineRest(onboard: Command): void {

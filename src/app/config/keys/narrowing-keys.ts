@@ -212,9 +212,19 @@ export const HARMLESS_KEYS: readonly HarmlessKeys[] = [
     ],
     why: "what they would loosen is never loosened",
   },
+  { keys: ["gateway.tls"], why: "`gateway.tls.enabled: true` is refused" },
   {
-    keys: ["gateway.remote", "gateway.tls"],
-    why: "`gateway.tls.enabled: true` is refused; the command line reaches other gateways with `--url`",
+    keys: [
+      "gateway.remote.enabled",
+      "gateway.remote.transport",
+      "gateway.remote.remotePort",
+      "gateway.remote.tlsFingerprint",
+      "gateway.remote.sshTarget",
+      "gateway.remote.sshIdentity",
+      "gateway.remote.edgeAuth",
+      "gateway.remote.sshHostKeyPolicy",
+    ],
+    why: "commands connect to `gateway.remote.url` directly, with certificates that this machine trusts",
   },
   {
     keys: [

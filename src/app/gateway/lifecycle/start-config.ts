@@ -3,6 +3,7 @@ import { applyEnv } from "../../config/env-vars.ts";
 import { keepLastValid, lastValidHint, loadLastValid } from "../../config/last-valid.ts";
 import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import type { StatePaths } from "../../config/paths.ts";
+import { requireLocal } from "../../config/remote.ts";
 import { ConfigError } from "../../config/schema/problem.ts";
 import { bundledContributions } from "../../contributions/extensions.ts";
 import type { Live } from "../../live.ts";
@@ -34,6 +35,7 @@ export async function readStartConfig(paths: StatePaths, wants: KeptWish): Promi
     }
   };
   const loaded = await read();
+  requireLocal(loaded.config);
   applyEnv(loaded.config, process.env);
   return { contributions, load, loaded, keptAt: loaded.keptAt };
 }

@@ -228,7 +228,13 @@ describe("flags are obeyed", () => {
 describe("what is not possible is refused with its reason, and nothing is written", () => {
   type Refused = readonly [args: readonly string[], why: RegExp, exit?: number, env?: Env];
   const CASES: readonly Refused[] = [
-    [["--mode", "remote", "--remote-url", "ws://h:1"], /OPENCLAW_GATEWAY_URL/],
+    [["--mode", "remote"], /needs the address[\s\S]*--remote-url/],
+    [["--mode", "remote", "--remote-url", "http://h:1"], /no ws:\/\/ or wss:\/\/ URL/],
+    [["--mode", "remote", "--remote-url", "ws://h:1", "--gateway-port", "1"], /--gateway-port belongs to a gateway on/],
+    [
+      ["--mode", "remote", "--remote-url", "ws://h:1", "--openai-api-key", "x"],
+      /--openai-api-key belongs to a gateway/,
+    ],
     [["--remote-url", "ws://h:1"], /--remote-url belongs to --mode remote/],
     [["--remote-token", "x"], /--remote-token belongs to --mode remote/],
     [["--remote-password", "x"], /--remote-password belongs to --mode remote/],

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { dashboardAddress } from "../../../config/control-ui.ts";
 import { findGatewayToken } from "../../../config/gateway-login.ts";
+import { remoteGateway, type RemoteGateway } from "../../../config/remote.ts";
 import { gatewayHost } from "../../address.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { readState } from "../../state.ts";
@@ -13,6 +14,8 @@ import type { Env } from "../../../../utils/env.ts";
  */
 export async function dashboard(io: Io, options: { open: boolean; json?: boolean }): Promise<number> {
   const state = await readState(io);
+  const remote = remoteGateway(state.config);
+  if (remote) return remoteDashboard(io, remote, options);
   const found = await findGatewayToken(state.paths, state.config, io.env);
   if (!found) {
     throw new OpenClawError("GATEWAY_UNREACHABLE", {
@@ -32,6 +35,15 @@ export async function dashboard(io: Io, options: { open: boolean; json?: boolean
   else if (options.open && io.isTerminal && openBrowser(io.env, page)) {
     io.err("The page opens. Where it asks for the token, follow the address above.\n");
   }
+  return 0;
+}
+
+/** The page of a gateway elsewhere is where its WebSocket is. */
+function remoteDashboard(io: Io, { url, token }: RemoteGateway, { json }: { json?: boolean }): number {
+  const page = url.replace(/^ws/, "http").replace(/\/*$/, "/");
+  const address = token ? `${page}#token=${encodeURIComponent(token.reveal())}` : page;
+  if (json === true) writeJson(io, { url: address, running: null });
+  else io.out(`${address}\n`);
   return 0;
 }
 

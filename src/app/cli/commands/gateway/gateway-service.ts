@@ -9,6 +9,7 @@ import { readStateLock } from "../../../../store/lock/lock.ts";
 import { OpenClawError, withFix } from "../../../../types/errors.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
 import { isInside } from "../../../../utils/real-path.ts";
+import { requireLocal } from "../../../config/remote.ts";
 import { loadConfig } from "../../../config/load.ts";
 import type { StatePaths } from "../../../config/paths.ts";
 import { gatewayTokenFile, TOKEN_VARIABLE } from "../../../config/gateway-login.ts";
@@ -36,6 +37,7 @@ export interface InstallFlags extends ServiceChoices {
 /** `gateway install`: writes the service, starts it, and waits until the gateway answers. */
 export async function serviceInstall(io: Io, flags: InstallFlags): Promise<number> {
   const state = await requireState(io);
+  requireLocal(state.config);
   const { paths } = state;
   const { manager, scene } = serviceHere(io.env);
   const plan = servicePlan(paths, scene, flags);

@@ -4,6 +4,7 @@ import { ensureGatewayToken } from "../../../config/gateway-login.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { placeFrom } from "../agents/list.ts";
 import { serviceInstall } from "../gateway/gateway-service.ts";
+import { onboardRemote } from "./remote.ts";
 import { wishFrom } from "./model-wish.ts";
 import { checkFlags, isOn, numberOf, flagText, type Flags } from "./flags.ts";
 import { awaitHealth, unhealthy, type Health } from "./health.ts";
@@ -23,9 +24,9 @@ import {
   firstEdits,
   gatewayEdits,
   makePlaces,
+  secretWish,
   type AgentWish,
   type GatewayWish,
-  type SecretWish,
 } from "./settings.ts";
 
 /**
@@ -35,7 +36,7 @@ import {
 export async function onboardByFlags(io: Io, flags: Flags): Promise<number> {
   if (!isOn(flags, "accept-risk")) throw riskNotAccepted();
   checkFlags(flags);
-  if (flagText(flags, "mode") === "remote") throw remoteIsByVariable();
+  if (flagText(flags, "mode") === "remote") return onboardRemote(io, flags);
   const before = await openScene(io);
   const scene = isOn(flags, "reset") ? withoutConfig(before) : before;
   const agent = agentWish(io, flags);
@@ -85,12 +86,6 @@ const riskNotAccepted = (): OpenClawError =>
     fix: "Read docs/concepts/security.md, then add --accept-risk.",
   });
 
-const remoteIsByVariable = (): OpenClawError =>
-  new OpenClawError("USAGE", {
-    message: "--mode remote has nothing to write here: commands find a gateway elsewhere by two variables.",
-    fix: "Set OPENCLAW_GATEWAY_URL (ws:// or wss://) and OPENCLAW_GATEWAY_TOKEN where the commands run.",
-  });
-
 function scopeOf(flags: Flags): (typeof RESET_SCOPES)[number] {
   return RESET_SCOPES.find((scope) => scope === flagText(flags, "reset-scope")) ?? "config+creds+sessions";
 }
@@ -124,20 +119,6 @@ function gatewayWish(io: Io, flags: Flags): GatewayWish {
     ...(isToken && { mode: "token" }),
     ...(isPassword && { mode: "password" }),
   };
-}
-
-/** With `--secret-input-mode ref` a secret is the one of its variable, to which the config refers. */
-function secretWish(io: Io, flags: Flags, flag: string, variable: string): SecretWish | undefined {
-  const text = flagText(flags, flag);
-  if (text === undefined) return undefined;
-  if (text.trim() === "" || /\s/.test(text))
-    throw new OpenClawError("USAGE", { message: `--${flag} is not one word.`, fix: "Give one without blanks." });
-  if (flagText(flags, "secret-input-mode") !== "ref") return { text };
-  if (io.env[variable] === text) return { variable };
-  throw new OpenClawError("USAGE", {
-    message: `--secret-input-mode ref keeps no secret, and ${variable} is not what --${flag} says.`,
-    fix: `Set ${variable} to it, for this command and for the gateway.`,
-  });
 }
 
 /** The service says on standard error what it did, because standard output is the report's. */

@@ -6,6 +6,8 @@ import { writtenPath } from "../../../agents/agent-id.ts";
 import { PASSWORD_VARIABLE } from "../../../config/gateway-login.ts";
 import { makeStateDirs } from "../../../config/paths.ts";
 import { valueAt } from "../../../config/schema/problem.ts";
+import type { Io } from "../../io.ts";
+import { flagText, type Flags } from "./flags.ts";
 import { mainAgent, type SetupScene } from "./scene.ts";
 
 /** The agent that answers, as a person wants it. What is unset stays. */
@@ -42,6 +44,20 @@ export async function makePlaces(scene: SetupScene, { workspace, isBare }: Agent
 /** A secret of the gateway: the text, or the variable that has it. */
 export type SecretWish = { readonly text: string } | { readonly variable: string };
 
+/** With `--secret-input-mode ref` a secret is the one of its variable, to which the config refers. */
+export function secretWish(io: Io, flags: Flags, flag: string, variable: string): SecretWish | undefined {
+  const text = flagText(flags, flag);
+  if (text === undefined) return undefined;
+  if (text.trim() === "" || /\s/.test(text))
+    throw new OpenClawError("USAGE", { message: `--${flag} is not one word.`, fix: "Give one without blanks." });
+  if (flagText(flags, "secret-input-mode") !== "ref") return { text };
+  if (io.env[variable] === text) return { variable };
+  throw new OpenClawError("USAGE", {
+    message: `--secret-input-mode ref keeps no secret, and ${variable} is not what --${flag} says.`,
+    fix: `Set ${variable} to it, for this command and for the gateway.`,
+  });
+}
+
 /** Where the gateway listens and how clients log in, as a person wants it. What is unset stays. */
 export interface GatewayWish {
   readonly port?: number;
@@ -59,7 +75,7 @@ export function gatewayEdits(scene: SetupScene, wish: GatewayWish): readonly Edi
   refuseUnfit(scene, wish);
   const { port, bind, token, password, mode } = wish;
   const given: readonly (readonly [readonly string[], unknown])[] = [
-    [["mode"], valueAt(scene.file, ["gateway", "mode"]) === undefined ? "local" : undefined],
+    [["mode"], valueAt(scene.file, ["gateway", "mode"]) === "local" ? undefined : "local"],
     [["port"], port],
     [["bind"], bind],
     [["auth", "mode"], mode],
@@ -87,7 +103,7 @@ function refuseUnfit({ state, io }: SetupScene, { bind, token, password, mode }:
   );
 }
 
-const valueOf = (secret: SecretWish): unknown =>
+export const valueOf = (secret: SecretWish): unknown =>
   "text" in secret ? secret.text : { source: "env", provider: "default", id: secret.variable };
 
 /**

@@ -24,9 +24,9 @@ export interface SessionImportFlags {
 /** Makes a transcript that of a session. Throws USAGE, and NOT_FOUND for an unknown agent. */
 export async function sessionsImport(io: Io, file: string, flags: SessionImportFlags): Promise<number> {
   const state = await requireState(io);
-  if (isElsewhere(io))
+  if (isElsewhere(io, state))
     throw new OpenClawError("USAGE", {
-      message: "The gateway of OPENCLAW_GATEWAY_URL cannot read files of this machine.",
+      message: "A gateway elsewhere cannot read files of this machine.",
       fix: "Run the command on the gateway's machine.",
     });
   const sessionId = randomUUID();

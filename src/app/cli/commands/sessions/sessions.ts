@@ -78,7 +78,7 @@ export interface ShowFlags {
 export async function sessionsShow(io: Io, key: string, flags: ShowFlags): Promise<number> {
   const state = await readState(io);
   // The files of a gateway on another machine are not here.
-  const session = isElsewhere(io) ? { key } : await findStoredSession(state, key);
+  const session = isElsewhere(io, state) ? { key } : await findStoredSession(state, key);
   const messages =
     hasGateway(io, state) || !("file" in session)
       ? await askMessages(io, state, session.key, flags.limit)

@@ -1,13 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import type { Contributions } from "../../plugins/contributions.ts";
-import { OpenClawError } from "../../types/errors.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { isInstalled, serviceHere, type Service } from "../service/here.ts";
-import { servicePlan } from "../service/service.ts";
-import { keptVariables, serviceVariables } from "../service/variables.ts";
+import { auditService } from "../service/audit.ts";
 import { homedir } from "node:os";
 import { maintenanceCheck } from "../../sessions/maintenance/check.ts";
 import { DEFAULT_AGENT } from "../../types/ids.ts";
@@ -202,7 +196,7 @@ export const backupsCheck = ({ backup }: Config, { stateDir }: StatePaths): Chec
   },
 });
 
-/** Whether the installed service has the variables that the config refers to. A terminal has them, a service does not by itself. */
+/** Whether the installed service is as this version writes it, and still starts. */
 export const serviceCheck = (
   loaded: Pick<LoadedConfig, "config" | "variables">,
   scene: { readonly env: Env; readonly contributions: Contributions },
@@ -210,40 +204,10 @@ export const serviceCheck = (
   id: "app.service",
   title: "Service",
   async run() {
-    const service = serviceIn(scene.env);
-    if (!service || !(await isInstalled(service.manager)))
-      return [{ status: "skip", message: "The gateway is not installed as a service." }];
-    const { needed } = serviceVariables(loaded, scene);
-    const known = await knownTo(service);
-    const lacking = needed.filter((name) => !known.has(name));
-    if (lacking.length === 0)
-      return [{ status: "ok", message: `${service.manager.name} has all variables that it needs.` }];
-    const names = lacking.join(", ");
-    return [
-      {
-        status: "warn",
-        message: `${service.manager.name} does not have ${names}, which this terminal has and the config needs.`,
-        fix: "Install it again from this terminal: openclaw gateway install",
-      },
-    ];
+    const service = await auditService(loaded, scene);
+    if (!service) return [{ status: "skip", message: "The gateway is not installed as a service." }];
+    if (service.faults.length === 0)
+      return [{ status: "ok", message: `${service.name} is as this version writes it, and has what it needs.` }];
+    return service.faults.map(({ message, fix, isFatal }) => ({ status: isFatal ? "fail" : "warn", message, fix }));
   },
 });
-
-function serviceIn(env: Env): Service | undefined {
-  try {
-    return serviceHere(env);
-  } catch (error) {
-    if (error instanceof OpenClawError && error.code === "SERVICE_UNSUPPORTED") return undefined;
-    throw error;
-  }
-}
-
-/** Names of variables in the service's files and in the drop-ins of a person. */
-async function knownTo({ manager, paths, scene }: Service): Promise<ReadonlySet<string>> {
-  const { env, secretsFile } = servicePlan(paths, scene);
-  const folder = `${manager.file}.d`;
-  const names = (await unlessMissing(readdir(folder))) ?? [];
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
-  const named = texts.flatMap((text) => [...text.matchAll(/([A-Za-z_]\w*)=/g)].map((match) => match[1] ?? ""));
-  return new Set([...Object.keys(env), ...(await keptVariables(secretsFile)), ...named]);
-}

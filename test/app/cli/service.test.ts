@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { run, stateDir, type Env } from "../../kit/gateway/cli.ts";
 import { fakeGateway, TOKEN } from "./fake-gateway.ts";
 
@@ -23,6 +24,7 @@ async function machine(config: (port: number) => string, more: Env = {}) {
   return {
     dir,
     env,
+    port: gateway.port,
     kept: () => (existsSync(kept) ? readFileSync(kept, "utf8").split("\n").filter(Boolean).toSorted() : []),
   };
 }
@@ -91,8 +93,110 @@ describe.skipIf(process.platform !== "linux")("gateway install", () => {
     const doctor = async () => (await run(["doctor", "--json", "--only", "app.service"], env)).out;
     expect(await doctor()).toContain("not installed as a service");
     await run(["gateway", "install"], env);
-    expect(await doctor()).toContain("has all variables that it needs");
+    expect(await doctor()).not.toContain("does not have");
     writeFileSync(join(dir, "service-env", "gateway.env"), KEPT.filter((line) => !/_REF/.test(line)).join("\n"));
     expect(await doctor()).toMatch(/does not have CHANNEL_REF, MODEL_REF, SKILL_REF, which[\s\S]*gateway install/);
+  });
+});
+
+const finding = z.object({ status: z.string(), message: z.string(), fix: z.string().optional() });
+const answer = z.object({ checks: z.array(z.object({ results: z.array(finding) })) });
+
+describe.skipIf(process.platform !== "linux")("doctor and an installed service", () => {
+  const config = (port: number) => `{ gateway: { port: ${port}, auth: { token: "${TOKEN}" } } }`;
+
+  async function installed(more: Env = {}) {
+    const at = await machine(config, more);
+    expect((await run(["gateway", "install"], at.env)).code).toBe(0);
+    const folder = join(at.dir, ".config", "systemd", "user");
+    const [name = ""] = readdirSync(folder).filter((one) => one.endsWith(".service"));
+    const unit = join(folder, name);
+    const text = readFileSync(unit, "utf8");
+    /** What is told of a unit with this text. That a test runs as root is told too. */
+    const told = async (changed = text, env: Env = at.env) => {
+      writeFileSync(unit, changed);
+      const { out } = await run(["doctor", "--json", "--only", "app.service"], env);
+      const results = answer.parse(JSON.parse(out)).checks.flatMap((one) => one.results);
+      const faults = results.filter(({ status, message }) => status !== "ok" && !message.includes("runs as root"));
+      expect(faults.filter(({ fix }) => fix === undefined)).toEqual([]);
+      return faults.map(({ status, message, fix }) => `${status}: ${message} ${fix}`);
+    };
+    return { ...at, folder, name, text, told };
+  }
+
+  test("as it was installed, nothing is wrong with it, whatever port, wrapper and terminal", async () => {
+    const { told, env, folder, name } = await installed();
+    expect(await told()).toEqual([]);
+    expect((await run(["gateway", "install", "--port", "4711", "--wrapper", "/usr/bin/nice"], env)).code).toBe(0);
+    const changed = readFileSync(join(folder, name), "utf8");
+    expect(changed).toContain("4711");
+    expect(
+      await told(changed, { ...env, PATH: `${env["PATH"]}:/opt/more`, NODE_EXTRA_CA_CERTS: "/etc/ca.pem" }),
+    ).toEqual([]);
+  });
+
+  test.each<[string, (text: string) => string, RegExp]>([
+    [
+      "of an earlier version",
+      (text) => text.replace(/RestartSec=\d+/, "RestartSec=1"),
+      /^warn.*written by another version.*gateway install/,
+    ],
+    [
+      "whose program is gone",
+      (text) => text.replace(/"[^"]*openclaw\.mjs"/, '"/nowhere/bin/openclaw.mjs"'),
+      /^fail.*the program at \/nowhere.*gateway install/,
+    ],
+    [
+      "whose Node is gone",
+      (text) => text.replace(/ExecStart="[^"]*"/, 'ExecStart="/nowhere/node"'),
+      /^fail.*Node at \/nowhere\/node.*gateway install/,
+    ],
+    [
+      "without a state directory",
+      (text) => text.replace(/.*OPENCLAW_STATE_DIR.*\n/, ""),
+      /^warn.*does not say that its state directory.*gateway install/,
+    ],
+    [
+      "with a key in it",
+      (text) => text.replace("[Service]", "[Service]\nEnvironment=OPENAI_API_KEY=sk-1"),
+      /^warn.*has OPENAI_API_KEY in it.*gateway install/,
+    ],
+  ])("a unit %s is named with its remedy", async (_what, change, expected) => {
+    const { told, text } = await installed();
+    const changed = change(text);
+    expect(changed).not.toBe(text);
+    const [first = "", ...others] = await told(changed);
+    expect(first).toMatch(expected);
+    expect(others).toEqual([]);
+    expect(first).not.toContain("sk-1");
+  });
+
+  test("the Node of a manager of versions, another service on the port and another config are named", async () => {
+    const { told, text, dir, folder, env, port } = await installed();
+    const node = join(dir, ".nvm", "versions", "node", "v24.0.0", "bin", "node");
+    mkdirSync(dirname(node), { recursive: true });
+    writeFileSync(node, "");
+    expect(await told(text.replace(/ExecStart="[^"]*"/, `ExecStart="${node}"`))).toEqual([
+      expect.stringMatching(/^warn: The service runs the Node of nvm.*--runtime-path/),
+    ]);
+    writeFileSync(
+      join(folder, "openclaw-gateway-old.service"),
+      `[Service]\nExecStart=/usr/bin/openclaw gateway --port ${port}\n`,
+    );
+    expect(await told()).toEqual([
+      expect.stringMatching(
+        new RegExp(`^warn: openclaw-gateway-old.service .* both have port ${port}.*config set gateway.port`),
+      ),
+    ]);
+    writeFileSync(
+      join(folder, "openclaw-gateway-old.service"),
+      "[Service]\nExecStart=/usr/bin/openclaw gateway --port 1\n",
+    );
+    expect(await told()).toEqual([]);
+    const other = join(dir, "other.json");
+    writeFileSync(other, config(port), { mode: 0o600 });
+    expect(await told(text, { ...env, OPENCLAW_CONFIG_PATH: other })).toEqual([
+      expect.stringMatching(/^warn: This terminal has OPENCLAW_CONFIG_PATH=.*gateway install/),
+    ]);
   });
 });

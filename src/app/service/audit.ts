@@ -177,7 +177,8 @@ const realOf = (path: string): string => {
 
 /** The service is that of another directory or config than its name says. */
 function directoryFaults({ paths, scene, manager }: Service, texts: readonly ServiceText[]): readonly ServiceFault[] {
-  const text = plainOf(texts);
+  // Windows keeps paths as they are, and one of its shares begins with what others keep a character by.
+  const text = [plainOf(texts), ...texts.map((one) => one.text)].join("\n");
   const { OPENCLAW_STATE_DIR: stateDir = "", OPENCLAW_CONFIG_PATH: config } = servicePlan(paths, scene).env;
   if (!text.includes("OPENCLAW_STATE_DIR"))
     return [{ message: `${manager.name} does not say that its state directory is ${stateDir}.`, fix: AGAIN }];

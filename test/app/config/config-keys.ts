@@ -47,6 +47,7 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     "the gateway makes encrypted backups by itself, keeps the newest, and says when one fails",
     ["every", "output", "keep", "recipients", "includeWorkspace"].map((key) => `backup.${key}`),
   ],
+  ["test/app/gateway/upkeep.test.ts", "empties the trash of what the config does not keep", ["retention.trashDays"]],
   [
     "test/app/config/config-effects.test.ts",
     "names of the agent count in the chats that the account names, and a topic is one of them",

@@ -77,6 +77,26 @@ it("removes the oldest files beyond the size, but none of the last day", async (
   expect((await readdir(join(dir, "media"))).toSorted()).toEqual(["d.png", "e.png"]);
 });
 
+it("empties the trash of what the config does not keep", async () => {
+  const env = { HOME: dir, OPENCLAW_STATE_DIR: dir };
+  const paths = resolvePaths(env);
+  await writeFile(paths.configPath, JSON.stringify({ retention: { trashDays: 3 } }));
+  const named = (days: number) =>
+    `${new Date(Date.now() - days * 24 * 3600 * 1000).toISOString().replaceAll(/[:.]/g, "-")}-workspace-x`;
+  const [old, young] = [named(4), named(2)];
+  for (const name of [old, young]) await put(join("trash", name), "notes.md", 900);
+  const live = new Live(paths, dir, await loadConfig({ path: paths.configPath, env }));
+  const log = openLog({ level: "silent", consoleLevel: "silent", consoleStyle: "json" });
+  const core = await openCore(live, log, {
+    links: { link: () => undefined, limits: () => undefined },
+    gate: async () => ({ kind: "drop", why: "test" }),
+    statusLines: () => [],
+  });
+  await cleanUp({ live, core, log, maintenance: maintenanceOf({ live, core, log }) });
+  await core.close();
+  expect(await readdir(join(dir, "trash"))).toEqual([young]);
+});
+
 it("continues with the other folders when one cannot be read", async () => {
   await put("media", "old.png", 91);
   await writeFile(join(dir, "logs"), "no folder");

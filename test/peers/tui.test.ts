@@ -230,11 +230,13 @@ describe.skipIf(noTui !== undefined)("OpenClaw's client for the terminal", { tim
     await tui.say("ten");
     await tui.shows("Answer of fake-1 to: ten");
     await tui.say("/sessions");
-    await tui.shows("Filter:");
-    tui.press("Escape");
+    const list = await tui.shows("Filter:");
+    expect(list).toMatch(/→ ten \(tui-/);
+    expect(list).toMatch(/one HOLD \(main\)/);
+    tui.press("Down", "Enter");
     await tui.shows((screen) => !screen.includes("Filter:"));
-    await tui.say("/session main");
     expect(await tui.shows("Answer of fake-2 to: nine")).not.toMatch(FAILED);
+    expect(await tui.shows("agent main | session main")).not.toContain("Answer of fake-1 to: ten");
   });
 
   test("changes to another agent", async () => {

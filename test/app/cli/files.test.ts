@@ -1,5 +1,5 @@
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { errText, REWRITE, terminalText } from "../../../src/app/cli/terminal-text.ts";
 import { openJournal } from "../../../src/store/journal/journal.ts";
@@ -237,6 +237,23 @@ test("export writes a transcript of an older version whole, whose lines name no 
   writeFileSync(join(dir, "sessions", "abc.jsonl"), lines.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
   const { out, err } = await run(["sessions", "export", "main", "--format", "markdown"], env);
   expect([out.match(/^## /gm)?.length, err]).toEqual([4, ""]);
+});
+
+test("a restored backup says whether it has a state, or the config alone", async () => {
+  const { dir, env } = withSession();
+  writeFileSync(join(dir, "openclaw.json"), "{}");
+  const restored = async (name: string, ...flags: string[]) => {
+    const [file, target] = [join(dir, "..", `${name}.tar.gz`), join(dir, "..", name)];
+    expect(await run(["backup", "create", "--output", file, ...flags], env)).toMatchObject({ code: 0 });
+    return (await run(["backup", "restore", file, "--target", target], env)).out;
+  };
+  const NONE = "The backup has no state: conversations, jobs, people and stored keys begin anew.";
+  const whole = await restored(`whole-${basename(dir)}`);
+  expect(whole).toMatch(/^Restored into .*: the state of /);
+  expect(whole).not.toContain(NONE);
+  const alone = await restored(`alone-${basename(dir)}`, "--only-config");
+  expect(alone).toMatch(/^Restored into .*: the config of /);
+  expect(alone).toContain(NONE);
 });
 
 test("export writes Markdown into a new file and never over another", async () => {

@@ -210,9 +210,11 @@ export async function backupRestore(io: Io, file: string, flags: UnlockFlags & {
     return 0;
   }
   const waited = ended && ended.messages + ended.sends > 0;
+  const hasState = manifest.assets.some(({ kind }) => kind === "state");
   io.out(
     [
-      `Restored into ${target}: the state of ${manifest.createdAt}.`,
+      `Restored into ${target}: ${hasState ? "the state" : "the config"} of ${manifest.createdAt}.`,
+      ...(hasState ? [] : ["  The backup has no state: conversations, jobs, people and stored keys begin anew."]),
       ...outside.map(({ sourcePath, path }) => `  ${sourcePath} is now ${path}`),
       ...(waited
         ? [

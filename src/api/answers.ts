@@ -8,8 +8,10 @@ import { ownerAnswers } from "../types/answers/owners.ts";
 import { pairingAnswers } from "../types/answers/pairing.ts";
 import { setupAnswers } from "../types/answers/setup.ts";
 import { usageAnswers } from "../types/answers/usage.ts";
-import { modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
+import { cronAnswers } from "../types/cron/answers.ts";
+import { logTail, modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
 import type { Answer } from "../types/method.ts";
+import { sessionHits } from "../types/subagent/search.ts";
 import { sessionAnswers } from "../types/session.ts";
 
 /** The shapes of the answers that the chat page reads, by method: each is the `result` of the gateway's method. */
@@ -30,14 +32,26 @@ export const ANSWERS = {
   "chat.history": sessionAnswers.history,
   "chat.send": chatAnswers.send,
   "commands.list": commandsAnswer,
+  "cron.list": cronAnswers.list,
+  "cron.remove": cronAnswers.remove,
+  "cron.run": cronAnswers.run,
+  "cron.runs": cronAnswers.runs,
+  "cron.status": cronAnswers.status,
+  "cron.update": cronAnswers.update,
   "exec.approval.list": approvalAnswers.list,
   "plugin.approval.list": approvalAnswers.list,
   "exec.approval.resolve": approvalAnswers.resolve,
   "inbox.drop": messageAnswers.done,
+  "inbox.list": messageAnswers.inboxList,
+  "inbox.retry": messageAnswers.done,
+  "logs.tail": logTail,
   "models.list": modelsAnswer,
   "openclaw.setup.activate": setupAnswers.activate,
   "openclaw.setup.detect": setupAnswers.detect,
   "openclaw.setup.verify": setupAnswers.verify,
+  "outbox.drop": messageAnswers.done,
+  "outbox.list": messageAnswers.outboxList,
+  "outbox.retry": messageAnswers.done,
   "owners.add": ownerAnswers.changed,
   "owners.list": ownerAnswers.list,
   "owners.remove": ownerAnswers.changed,
@@ -51,10 +65,12 @@ export const ANSWERS = {
   "sessions.list": sessionAnswers.list,
   "sessions.patch": sessionAnswers.patch,
   "sessions.queue": messageAnswers.queue,
+  "sessions.search": sessionHits,
   "sessions.subscribe": sessionAnswers.subscribe,
   "sessions.usage": usageAnswers.sessions,
   status: statusAnswer,
   "usage.cost": usageAnswers.cost,
+  "usage.status": usageAnswers.status,
 } as const;
 
 /** Answers as a client gets them, by method. What has a default in the shape may be missing. */

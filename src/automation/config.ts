@@ -2,7 +2,8 @@ import { z } from "zod";
 import { agentDefaultsConfig, agentEntryConfig } from "../harness/config.ts";
 import { sandboxConfig } from "../tools/sandbox/config.ts";
 import { THINK_LEVELS } from "../types/run/model.ts";
-import { about, makes } from "../utils/config.ts";
+import { about } from "../utils/config.ts";
+import { makes } from "../utils/makes.ts";
 import { readDuration } from "../utils/time/duration.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { accountId, type AccountId } from "../types/ids.ts";
-import { about, idList, pacingConfig, makes } from "../utils/config.ts";
+import { about, idList, pacingConfig } from "../utils/config.ts";
+import { makes } from "../utils/makes.ts";
 import { botLoopConfig, directConfig, dmConfig, groupConfig, guildConfig } from "./chat-config.ts";
 import { compilePattern } from "../utils/text/pattern.ts";
 

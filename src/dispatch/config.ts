@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { speechConfig } from "../providers/speech/config.ts";
 import { QUEUE_DROPS, QUEUE_MODES } from "../types/queue.ts";
-import { about, idList, makes, milliseconds, pacingConfig } from "../utils/config.ts";
+import { about, idList, milliseconds, pacingConfig } from "../utils/config.ts";
+import { makes } from "../utils/makes.ts";
 import { compilePattern } from "../utils/text/pattern.ts";
 
 const isPattern = makes(compilePattern);

@@ -8,7 +8,8 @@ import { mediaDefaultsShape } from "../tools/media/config.ts";
 import { memorySearchShape } from "../tools/memory/config.ts";
 import { ELEVATED_LEVELS } from "../types/run/exec-wish.ts";
 import { THINK_LEVELS } from "../types/run/model.ts";
-import { about, makes } from "../utils/config.ts";
+import { about } from "../utils/config.ts";
+import { makes } from "../utils/makes.ts";
 import { compilePattern } from "../utils/text/pattern.ts";
 import { VERBOSE_LEVELS } from "../types/run/verbose.ts";
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { about, makes, secretField } from "../utils/config.ts";
+import { about, secretField } from "../utils/config.ts";
+import { makes } from "../utils/makes.ts";
 import { SKILL_LIMITS } from "./skills/skills.ts";
 
 const isTimezone = makes((timeZone) => new Intl.DateTimeFormat("en", { timeZone }));

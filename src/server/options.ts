@@ -12,7 +12,7 @@ import type { MediaStore, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
 import type { Answer, GatewayEvent, Method } from "../types/method.ts";
 import type { ShownCommands } from "../types/answers/chat.ts";
-import type { GatewayHealth, GatewayStatus, ShownModels } from "../types/gateway-status.ts";
+import type { GatewayHealth, GatewayStatus, LogTail, ShownModels } from "../types/gateway-status.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
 import type { HeartbeatSettings } from "../types/settings.ts";
@@ -20,19 +20,6 @@ import type { SessionEntry, SessionPatch, Sessions, SessionRights, SettingInForc
 
 import type { DeviceStore } from "./devices/devices.ts";
 import type { RemotePeer } from "./remote-peer.ts";
-
-/** A piece of the daily log file, starting at a byte position. */
-export const logTail = z.looseObject({
-  file: z.string(),
-  /** Byte position from which to read next time. */
-  cursor: z.number(),
-  size: z.number(),
-  lines: z.array(z.string()),
-  truncated: z.boolean().optional(),
-  /** The file was replaced since the given cursor. */
-  reset: z.boolean().optional(),
-});
-export type LogTail = Answer<z.output<typeof logTail>>;
 
 export interface LogTailRequest {
   readonly cursor?: number | undefined;

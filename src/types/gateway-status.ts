@@ -209,3 +209,16 @@ export const modelsAnswer = z.looseObject({
   ),
 });
 export type ShownModels = Answer<z.output<typeof modelsAnswer>>;
+
+/** A piece of the daily log file, starting at a byte position. */
+export const logTail = z.looseObject({
+  file: z.string(),
+  /** Byte position from which to read next time. */
+  cursor: z.number(),
+  size: z.number(),
+  lines: z.array(z.string()),
+  truncated: z.boolean().optional(),
+  /** The file was replaced since the given cursor. */
+  reset: z.boolean().optional(),
+});
+export type LogTail = Answer<z.output<typeof logTail>>;

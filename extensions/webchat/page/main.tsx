@@ -1,12 +1,12 @@
 import { render } from "preact";
-import { sessionFromAddress, takeTokens } from "./model/address.ts";
+import { placeInAddress, takeTokens } from "./model/address.ts";
 import { Chat } from "./model/chat.ts";
 import { App } from "./components/app.tsx";
 import { createStore } from "./model/store.ts";
 import "./style.css";
 
 const root = document.getElementById("app");
-const store = createStore(sessionFromAddress());
+const store = createStore(placeInAddress());
 const chat = new Chat(store);
 let isScheduled = false;
 
@@ -27,3 +27,4 @@ globalThis.addEventListener("hashchange", () => {
   const { fromLink } = takeTokens();
   if (fromLink !== undefined) chat.offer(fromLink);
 });
+globalThis.addEventListener("popstate", () => chat.goTo(placeInAddress()));

@@ -1,6 +1,7 @@
 import { open, stat } from "node:fs/promises";
 import { z } from "zod";
-import type { LogTail, LogTailRequest } from "../../server/options.ts";
+import type { LogTailRequest } from "../../server/options.ts";
+import type { LogTail } from "../../types/gateway-status.ts";
 import { fieldsText } from "./human.ts";
 
 /** Most bytes and lines of a part, unless the request names others. */

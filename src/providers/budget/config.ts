@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { about, makes } from "../../utils/config.ts";
+import { about } from "../../utils/config.ts";
+import { makes } from "../../utils/makes.ts";
 
 const cap = z.strictObject({
   money: z

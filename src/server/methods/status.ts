@@ -2,10 +2,10 @@ import { performance } from "node:perf_hooks";
 import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import { type Answer, defineMethod, type Method } from "../../types/method.ts";
-import { eventLoopShape, healthAnswer, memoryShape, statusAnswer } from "../../types/gateway-status.ts";
+import { eventLoopShape, healthAnswer, logTail, memoryShape, statusAnswer } from "../../types/gateway-status.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { SessionRow } from "../../types/session.ts";
-import { type Catalog, logTail, systemFacts, type ServerPorts } from "../options.ts";
+import { type Catalog, systemFacts, type ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
 const anything = z.looseObject({});

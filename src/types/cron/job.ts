@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { makes } from "../../utils/config.ts";
+import { makes } from "../../utils/makes.ts";
 import { readDuration } from "../../utils/time/duration.ts";
 import { sessionKey } from "../ids.ts";
 import type { Answer } from "../method.ts";

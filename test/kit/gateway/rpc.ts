@@ -3,7 +3,7 @@ import { z } from "zod";
 import { messageAnswers } from "../../../src/types/answers/messages.ts";
 import { usageAnswers } from "../../../src/types/answers/usage.ts";
 import { connectGateway, type GatewayClient } from "../../../src/app/cli/client.ts";
-import { logTail } from "../../../src/server/options.ts";
+import { logTail } from "../../../src/types/gateway-status.ts";
 import { Secret } from "../../../src/types/secret.ts";
 import { sessionAnswers } from "../../../src/types/session.ts";
 import { sessionHits } from "../../../src/types/subagent/search.ts";

@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { sessionTitle } from "../model/format.ts";
-import { isOpen, openRow } from "../model/state.ts";
+import { isOpen, needsOf, openRow } from "../model/state.ts";
 import type { PageState } from "../model/state.ts";
-import { Questions } from "./approval.tsx";
+import { Questions } from "./common/questions.tsx";
 import { ErrorBoundary } from "./boundary.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { TokenForm } from "./gate.tsx";
@@ -12,6 +12,7 @@ import { Banners, PageHeader } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
 import { ConversationLog } from "./log.tsx";
 import { Panels } from "./setup/panels.tsx";
+import { OpenView, viewTitle } from "./views/views.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 
 /** The whole page. */
@@ -42,20 +43,35 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
       <main>
         <PageHeader state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} />
         <Banners state={state} chat={chat} />
-        <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
-          <ConversationLog state={state} chat={chat} />
-        </ErrorBoundary>
-        <div class="foot">
+        {state.shown.view === undefined ? (
+          <Conversation state={state} chat={chat} running={running} />
+        ) : (
           <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
-            <Questions state={state} chat={chat} />
+            <OpenView state={state} chat={chat} view={state.shown.view} />
           </ErrorBoundary>
-          <Composer state={state} chat={chat} running={running} />
-        </div>
+        )}
       </main>
       <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
         <Panels state={state} chat={chat} />
       </ErrorBoundary>
     </div>
+  );
+}
+
+function Conversation(props: { state: PageState; chat: Chat; running: boolean }): VNode {
+  const { state, chat, running } = props;
+  return (
+    <>
+      <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
+        <ConversationLog state={state} chat={chat} />
+      </ErrorBoundary>
+      <div class="foot">
+        <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
+          <Questions state={state} chat={chat} />
+        </ErrorBoundary>
+        <Composer state={state} chat={chat} running={running} />
+      </div>
+    </>
   );
 }
 
@@ -89,8 +105,11 @@ function useEscape(running: boolean, chat: Chat): void {
 }
 
 function useTitle(state: PageState, running: boolean): void {
-  const title = sessionTitle(state.sessionKey, openRow(state)?.label);
+  const { sessionKey, shown } = state;
+  const { view } = shown;
+  const title = view === undefined ? sessionTitle(sessionKey, openRow(state)?.label) : viewTitle(view);
+  const needs = needsOf(state);
   useEffect(() => {
-    document.title = `${running ? "… " : ""}${title} – openclaw`;
-  }, [title, running]);
+    document.title = `${needs > 0 ? `(${needs}) ` : ""}${running ? "… " : ""}${title} – openclaw`;
+  }, [title, running, needs]);
 }

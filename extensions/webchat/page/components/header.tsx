@@ -7,15 +7,12 @@ import { LinkTokenQuestion } from "./gate.tsx";
 import { Icon } from "./common/icons.tsx";
 import { SessionSettings } from "./settings/settings.tsx";
 import { useNow } from "./common/hooks.ts";
+import { viewTitle } from "./views/views.tsx";
 
-/** The session's name and tokens, and the state of the connection. */
+/** The name of the session or the view, the session's tokens, and the state of the connection. */
 export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolean; menu: () => void }): VNode {
   const { state, chat, narrow, menu } = props;
-  const row = openRow(state);
-  const title = sessionTitle(state.sessionKey, row?.label);
-  const agent = agentTitle(state, state.sessionKey);
-  const { model } = state.status;
-  const demo = model.demo && (row?.provider === undefined || row.provider === model.provider);
+  const { view } = state.shown;
   return (
     <header class="header">
       {narrow && (
@@ -23,13 +20,27 @@ export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolea
           <Icon name="menu" />
         </button>
       )}
-      <h1>{title}</h1>
+      {view === undefined ? <SessionFacts state={state} /> : <h1>{viewTitle(view)}</h1>}
+      <LinkState link={state.link} />
+      {view === undefined && state.hello?.methods.includes("sessions.describe") === true && (
+        <SettingsButton state={state} chat={chat} />
+      )}
+    </header>
+  );
+}
+
+function SessionFacts({ state }: { readonly state: PageState }): VNode {
+  const row = openRow(state);
+  const agent = agentTitle(state, state.sessionKey);
+  const { model } = state.status;
+  const demo = model.demo && (row?.provider === undefined || row.provider === model.provider);
+  return (
+    <>
+      <h1>{sessionTitle(state.sessionKey, row?.label)}</h1>
       {agent !== undefined && <span class="tag">{agent}</span>}
       {demo && <span class="tag">demo model</span>}
       <Tokens state={state} />
-      <LinkState link={state.link} />
-      {state.hello?.methods.includes("sessions.describe") === true && <SettingsButton state={state} chat={chat} />}
-    </header>
+    </>
   );
 }
 

@@ -7,6 +7,7 @@ import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { PanelButtons } from "./setup/panels.tsx";
+import { ViewLinks } from "./views/views.tsx";
 
 interface SidebarProps {
   readonly state: PageState;
@@ -35,7 +36,7 @@ export function Drawer(props: SidebarProps & { open: boolean }): VNode {
   );
 }
 
-/** The logo, the button for a new chat, the sessions, and the buttons for model, channels and people. */
+/** The logo, the button for a new chat, the sessions, and the ways to the views and dialogs about the gateway. */
 export function Sidebar(props: SidebarProps): VNode {
   const { state, chat, done } = props;
   const now = useNow(60_000);
@@ -59,6 +60,7 @@ export function Sidebar(props: SidebarProps): VNode {
           </li>
         )}
       </ul>
+      <ViewLinks state={state} chat={chat} done={done} />
       <PanelButtons state={state} chat={chat} done={done} />
       <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
     </nav>
@@ -85,7 +87,7 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
   const close = (): void => setAsking("nothing");
   if (asking === "name") return <RenameForm row={row} chat={chat} close={close} />;
   if (asking === "delete") return <DeleteQuestion row={row} chat={chat} close={close} />;
-  const open = isOpen(state, row.key);
+  const open = state.shown.view === undefined && isOpen(state, row.key);
   const title = sessionTitle(row.key, row.label);
   const channel = channelName(row.key);
   const when = row.updatedAt === undefined ? "" : ago(row.updatedAt, now);

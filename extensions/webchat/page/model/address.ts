@@ -1,4 +1,5 @@
 import { isRecord, stringOr } from "./json.ts";
+import { type View, VIEWS } from "./state.ts";
 
 const TOKEN = "openclaw.token";
 /** Set while the page tries a token from an address; it remains set when the gateway refuses that token. */
@@ -46,15 +47,29 @@ export const isHidden = (): boolean => localStorage.getItem(NO_STEPS) === "hidde
 /** Records that the person has hidden the first steps. */
 export const hideSteps = (): void => localStorage.setItem(NO_STEPS, "hidden");
 
-/** The session that the address names; the main session when it names none. */
-export function sessionFromAddress(): string {
-  return new URLSearchParams(location.search).get("session") ?? "main";
+/** What the address names: a session, the main one by default, and a view in its place. */
+export interface Place {
+  readonly sessionKey: string;
+  readonly view: View | undefined;
 }
 
-/** Puts the open session into the address, so that a reload or a bookmark opens it again. */
-export function setSessionInAddress(sessionKey: string): void {
-  const search = sessionKey === "main" ? "" : `?session=${encodeURIComponent(sessionKey)}`;
-  history.replaceState(null, "", location.pathname + search);
+export function placeInAddress(): Place {
+  const named = new URLSearchParams(location.search);
+  return { sessionKey: named.get("session") ?? "main", view: VIEWS.find((view) => view === named.get("view")) };
+}
+
+/** The address of a place, for a link. */
+export function addressOf({ sessionKey, view }: Place): string {
+  const named = new URLSearchParams();
+  if (view !== undefined) named.set("view", view);
+  if (sessionKey !== "main") named.set("session", sessionKey);
+  return named.size === 0 ? location.pathname : `${location.pathname}?${named}`;
+}
+
+/** Puts the place into the address, so that a reload, a bookmark or the browser's way back opens it again. */
+export function setAddress(place: Place): void {
+  const address = addressOf(place);
+  if (address !== location.pathname + location.search) history.pushState(null, "", address);
 }
 
 const DRAFTS = "openclaw.drafts";

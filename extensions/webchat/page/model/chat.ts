@@ -1,12 +1,12 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
-import { deleteToken, setSessionInAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
+import { deleteToken, type Place, setAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
 import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { isOwnChat, size, titleOf } from "./format.ts";
 import { fields, stringOr } from "./json.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
-import { isOpen, openRow, type Panel } from "./state.ts";
+import { isOpen, openRow, type Panel, type View } from "./state.ts";
 import type { Store } from "./store.ts";
 
 /** The actions of a person on the page. Each returns at once; the state shows its result. */
@@ -14,6 +14,7 @@ export class Chat {
   readonly #store: Store;
   readonly #connection: PageConnection;
   readonly #reading: Reading;
+  readonly #listeners = new Set<(event: string, payload: unknown) => void>();
   /** Whether the transcript was read on this connection; until then, messages remain queued. */
   #caughtUp = false;
   /** The token in use; stored for the next visit as soon as the gateway accepts it. */
@@ -29,7 +30,10 @@ export class Chat {
         store.dispatch({ type: "link", link });
       },
       ready: (hello) => this.#begin(hello),
-      event: (event, payload) => applyEvent(store, this.#reading, { event, payload }),
+      event: (event, payload) => {
+        applyEvent(store, this.#reading, { event, payload });
+        for (const listener of this.#listeners) listener(event, payload);
+      },
       gap: () => this.#attempt(this.#reading.everything()),
     });
     this.#reading = new Reading(store, this.#connection);
@@ -111,8 +115,32 @@ export class Chat {
   /** Opens another session. */
   open(sessionKey: string): void {
     this.#store.dispatch({ type: "open", sessionKey });
-    setSessionInAddress(sessionKey);
+    setAddress({ sessionKey, view: undefined });
     this.#attempt(this.#reading.opened());
+  }
+
+  /** Shows a view in place of the open session; the session again when called without one. */
+  visit(view?: View): void {
+    this.#store.dispatch({ type: "view", view });
+    setAddress({ sessionKey: this.#store.state().sessionKey, view });
+  }
+
+  /** Shows the place of an address to which the person went back. */
+  goTo({ sessionKey, view }: Place): void {
+    if (sessionKey !== this.#store.state().sessionKey) {
+      this.#store.dispatch({ type: "open", sessionKey });
+      this.#attempt(this.#reading.opened());
+    }
+    this.#store.dispatch({ type: "view", view });
+  }
+
+  /** Calls back after each of these events of the gateway. Returns the end of it. */
+  listen(events: readonly string[], heard: (payload: unknown) => void): () => void {
+    const listener = (event: string, payload: unknown): void => {
+      if (events.includes(event)) heard(payload);
+    };
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Opens a session that nobody has used before, with an agent; with the default one when unset. */

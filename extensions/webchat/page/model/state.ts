@@ -51,6 +51,17 @@ interface People {
 /** A dialog about the whole gateway. */
 export type Panel = "model" | "channels" | "people";
 
+/** The views beside the chat, in the order in which they are offered. */
+export const VIEWS = ["needs", "conversations", "jobs", "usage", "logs"] as const;
+export type View = (typeof VIEWS)[number];
+
+/** What is shown beside the open session, or in its place. */
+interface Shown {
+  readonly panel?: Panel | undefined;
+  /** In place of the session. */
+  readonly view?: View | undefined;
+}
+
 /** Everything that the page shows, except unsent input. */
 export interface PageState {
   readonly link: Link;
@@ -64,7 +75,7 @@ export interface PageState {
   readonly catalog: Catalog;
   readonly approvals: readonly Approval[];
   readonly people: People;
-  readonly panel?: Panel | undefined;
+  readonly shown: Shown;
   readonly status: GatewayStatus;
   readonly notice?: string | undefined;
   /** A token from a link that the person has not accepted yet. */
@@ -101,6 +112,7 @@ export type Action =
   | { readonly type: "pairings"; readonly pairings: readonly Pairing[]; readonly turnedAway: number }
   | { readonly type: "owners"; readonly owners: readonly string[] }
   | { readonly type: "panel"; readonly panel: Panel | undefined }
+  | { readonly type: "view"; readonly view: View | undefined }
   | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
   | {
       readonly type: "sent";
@@ -128,6 +140,7 @@ export function initialState(sessionKey: string): PageState {
     catalog: { agents: [], models: [], defaultModel: { id: "", provider: "" }, commands: [], hasOlderSessions: false },
     approvals: [],
     people: { pairings: [], turnedAway: 0 },
+    shown: {},
     status: { problems: [], model: { id: "", provider: "", demo: false } },
   };
 }
@@ -158,6 +171,13 @@ export function rowOf(state: PageState, key: string): SessionRow | undefined {
   return state.sessions.find((row) => sameSession(state, row.key, key));
 }
 
+/** How much waits for the person: questions, strangers, and problems of the gateway. */
+export function needsOf({ approvals, people, status }: PageState): number {
+  return approvals.length + people.pairings.length + status.problems.length;
+}
+
+const ofSession = (sessionKey: string) => ({ sessionKey, transcript: NOTHING_LOADED, waiting: [] });
+
 /** Applies an action to the state. Pure; an action on something unknown changes nothing. */
 export function reduce(state: PageState, action: Action): PageState {
   switch (action.type) {
@@ -166,7 +186,7 @@ export function reduce(state: PageState, action: Action): PageState {
     case "hello":
       return { ...state, hello: action.hello, exchanges: state.exchanges.map(withoutSeq) };
     case "open":
-      return { ...state, sessionKey: action.sessionKey, transcript: NOTHING_LOADED, waiting: [] };
+      return { ...state, ...ofSession(action.sessionKey), shown: { ...state.shown, view: undefined } };
     case "models":
       return { ...state, catalog: { ...state.catalog, models: action.models } };
     case "catalog":
@@ -182,7 +202,9 @@ export function reduce(state: PageState, action: Action): PageState {
     case "owners":
       return { ...state, people: { ...state.people, owners: action.owners } };
     case "panel":
-      return { ...state, panel: action.panel };
+      return { ...state, shown: { ...state.shown, panel: action.panel } };
+    case "view":
+      return { ...state, shown: { ...state.shown, view: action.view } };
     case "sessions":
       return afterSessions(state, action);
     case "history":

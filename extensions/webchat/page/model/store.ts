@@ -1,3 +1,4 @@
+import type { Place } from "./address.ts";
 import { initialState, reduce } from "./state.ts";
 import type { Action, PageState } from "./state.ts";
 
@@ -8,9 +9,9 @@ export interface Store {
   readonly subscribe: (changed: () => void) => void;
 }
 
-/** Creates the store for the session that the page opens. */
-export function createStore(sessionKey: string): Store {
-  let state = initialState(sessionKey);
+/** Creates the store for the place that the page opens. */
+export function createStore({ sessionKey, view }: Place): Store {
+  let state: PageState = { ...initialState(sessionKey), shown: { view } };
   const subscribers: (() => void)[] = [];
   return {
     state: () => state,

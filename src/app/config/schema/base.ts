@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Secret } from "../../../types/secret.ts";
-import { about, atStart, makes, secretText } from "../../../utils/config.ts";
+import { about, atStart, secretText } from "../../../utils/config.ts";
+import { makes } from "../../../utils/makes.ts";
 import { redactPattern } from "../../log/redact.ts";
 import { isSecretLike, isSecretName } from "../../../utils/secrets/secret-name.ts";
 

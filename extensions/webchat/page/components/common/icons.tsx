@@ -2,16 +2,21 @@ import type { VNode } from "preact";
 
 const PATHS = {
   attach: "M21 11.5 12.5 20a5.5 5.5 0 0 1-7.8-7.8l8.9-8.9a3.7 3.7 0 0 1 5.2 5.2L10 17.3a1.8 1.8 0 0 1-2.6-2.6l7.9-7.8",
+  bars: "M5 20V11M12 20V4M19 20v-6",
+  bell: "M6 17V11a6 6 0 0 1 12 0v6l1.5 2h-15zM10 21.5h4",
   check: "M5 12.5l4.5 4.5L19 7.5",
   chevron: "M6 9l6 6 6-6",
+  clock: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7.5V12l3 2",
   close: "M6 6l12 12M18 6 6 18",
   down: "M12 5v14m-6-6 6 6 6-6",
+  lines: "M5 6h14M5 10h9M5 14h14M5 18h7",
   menu: "M4 7h16M4 12h16M4 17h10",
   pencil: "M4 20h4L19 9a2.8 2.8 0 0 0-4-4L4 16zM13.5 6.5l4 4",
   plug: "M9 3v5m6-5v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4",
   plus: "M12 5v14M5 12h14",
   people:
     "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-3.6 2.6-6 6-6s6 2.4 6 6M16 4.4a3.5 3.5 0 0 1 0 6.2M18 14.6c1.9.9 3 2.8 3 5.4",
+  search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l4.5 4.5",
   send: "M12 19V5m-6 6 6-6 6 6",
   key: "M15 15a5 5 0 1 0-4.6-3L4 18.4V20h3v-2h2v-2h2l1.4-1.4A5 5 0 0 0 15 15zM16 9v.01",
   shield: "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6zM9 12l2 2 4-4",
@@ -21,8 +26,10 @@ const PATHS = {
   warning: "M12 4 3 19h18zM12 10v4m0 3v.01",
 } as const;
 
+export type IconName = keyof typeof PATHS;
+
 /** An icon next to a text or in a labelled button; hidden from screen readers. */
-export function Icon(props: { name: keyof typeof PATHS }): VNode {
+export function Icon(props: { name: IconName }): VNode {
   return (
     <svg class={`icon icon-${props.name}`} viewBox="0 0 24 24" aria-hidden="true">
       <path d={PATHS[props.name]} />

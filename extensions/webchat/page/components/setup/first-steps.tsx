@@ -114,7 +114,7 @@ function useChannels({ state, chat }: StepsProps): readonly string[] | undefined
       () => isOver || setChannels([]),
     );
     return () => void (isOver = true);
-  }, [chat, state.status, state.panel]);
+  }, [chat, state.status, state.shown.panel]);
   return channels;
 }
 

@@ -20,7 +20,7 @@ import { PeoplePanel } from "./people-panel.tsx";
 /** The open dialog about the whole gateway. */
 export function OpenPanel({ state, chat }: { readonly state: PageState; readonly chat: Chat }): VNode | null {
   const close = (): void => chat.show();
-  switch (state.panel) {
+  switch (state.shown.panel) {
     case "model":
       return <ModelPanel state={state} chat={chat} close={close} />;
     case "channels":

@@ -12,7 +12,7 @@ interface PanelsProps {
 /** The open dialog about the whole gateway. The code of these dialogs is loaded with the first one. */
 export function Panels({ state, chat }: PanelsProps): VNode | null {
   const [loaded, setLoaded] = useState<{ readonly OpenPanel: (props: PanelsProps) => VNode | null }>();
-  const isWanted = state.panel !== undefined;
+  const isWanted = state.shown.panel !== undefined;
   useEffect(() => {
     if (!isWanted || loaded) return;
     import("./model-panel.tsx").then(setLoaded, () => {

@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Chat } from "../model/chat.ts";
-import { sessionTitle } from "../model/format.ts";
-import { type Approval, type Decision, type Pairing, principalText } from "../model/protocol.ts";
-import { isOpen, rowOf } from "../model/state.ts";
-import type { PageState } from "../model/state.ts";
-import { useNow } from "./common/hooks.ts";
-import { Icon } from "./common/icons.tsx";
+import type { Chat } from "../../model/chat.ts";
+import { sessionTitle } from "../../model/format.ts";
+import { type Approval, type Decision, type Pairing, principalText } from "../../model/protocol.ts";
+import { isOpen, rowOf } from "../../model/state.ts";
+import type { PageState } from "../../model/state.ts";
+import { useNow } from "./hooks.ts";
+import { Icon } from "./icons.tsx";
 
 /** The approvals and pairings that wait for an answer, above the composer. */
 export function Questions(props: { state: PageState; chat: Chat }): VNode | null {

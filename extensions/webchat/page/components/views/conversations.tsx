@@ -1,0 +1,160 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { channelName, sessionTitle } from "../../model/format.ts";
+import { nonEmpty } from "../../model/json.ts";
+import { agentTitle } from "../../model/state.ts";
+import { useNow } from "../common/hooks.ts";
+import {
+  type Acting,
+  ActButton,
+  Pick,
+  Row,
+  Rows,
+  useActing,
+  useAnswer,
+  ViewFrame,
+  type ViewProps,
+  when,
+} from "./view-parts.tsx";
+
+type Listed = Answers["sessions.list"]["sessions"][number];
+
+const CHANGED = { changedBy: ["sessions.changed"] };
+const STEP = 50;
+const WHICH = [
+  ["current", "Current ones"],
+  ["archived", "In the archive"],
+  ["all", "All"],
+] as const;
+type Which = (typeof WHICH)[number][0];
+
+/** All conversations: found by name and person, by what was said in them, by agent, and in the archive. */
+export function Content(props: ViewProps): VNode {
+  const { state } = props;
+  const [query, setQuery] = useState("");
+  const [which, setWhich] = useState<Which>("current");
+  const [agentId, setAgent] = useState("");
+  const [limit, setLimit] = useState(STEP);
+  const list = useAnswer(props, {
+    method: "sessions.list",
+    params: {
+      limit,
+      includeDerivedTitles: true,
+      includeLastMessage: true,
+      ...(which !== "current" && { archived: which === "all" ? "all" : true }),
+      ...(agentId !== "" && { agentId }),
+      ...(query !== "" && { search: query }),
+    },
+    ...CHANGED,
+  });
+  const acting = useActing(list.again);
+  const rows = list.answer?.sessions ?? [];
+  const { agents } = state.catalog;
+  return (
+    <ViewFrame
+      tools={
+        <>
+          <input
+            type="search"
+            aria-label="Search by name, person or words"
+            placeholder="A name, a person, or words that were said"
+            onInput={(event) => (setQuery(event.currentTarget.value.trim()), setLimit(STEP))}
+          />
+          <Pick label="Which conversations" value={which} options={WHICH} choose={setWhich} />
+          {agents.length > 1 && (
+            <Pick
+              label="Agent"
+              value={agentId}
+              options={[["", "All agents"], ...agents.map(({ id, title }) => [id, title] as const)]}
+              choose={setAgent}
+            />
+          )}
+        </>
+      }
+      problems={[list.problem, acting.problem]}
+      isRead={list.answer !== undefined}
+    >
+      <Rows title="Conversations" empty="None fits.">
+        {rows.map((row) => (
+          <ConversationRow key={row.key} row={row} view={props} acting={acting} />
+        ))}
+      </Rows>
+      {list.answer?.hasMore === true && <ActButton label="Show more" act={() => setLimit(limit + STEP)} />}
+      {query !== "" && <Said view={props} query={query} />}
+    </ViewFrame>
+  );
+}
+
+function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; acting: Acting }): VNode {
+  const now = useNow(60_000);
+  const { state, chat } = view;
+  const { key, archived = false, pinned = false, updatedAt, hasActiveRun } = row;
+  const patch = (change: Record<string, unknown>): void =>
+    acting.act(() => chat.ask("sessions.patch", { key, ...change }));
+  return (
+    <Row
+      name={titleOf(row)}
+      title={
+        <button type="button" class="link" onClick={() => chat.open(key)}>
+          {titleOf(row)}
+        </button>
+      }
+      facts={[
+        hasActiveRun === true ? "working" : undefined,
+        pinned ? "pinned" : undefined,
+        archived ? "in the archive" : undefined,
+        agentTitle(state, key),
+        channelName(key),
+        updatedAt === undefined ? undefined : when(updatedAt, now),
+      ]}
+      actions={
+        <>
+          <ActButton
+            label={pinned ? "Unpin" : "Pin"}
+            isDisabled={acting.isBusy}
+            act={() => patch({ pinned: !pinned })}
+          />
+          <ActButton
+            label={archived ? "Bring back" : "Archive"}
+            isDisabled={acting.isBusy}
+            act={() => patch({ archived: !archived })}
+          />
+        </>
+      }
+    >
+      {row.lastMessagePreview !== undefined && <p class="view-row-text">{row.lastMessagePreview}</p>}
+    </Row>
+  );
+}
+
+const titleOf = ({ key, label, displayName, derivedTitle }: Listed): string =>
+  sessionTitle(key, nonEmpty(label) ?? nonEmpty(displayName) ?? nonEmpty(derivedTitle));
+
+/** Messages with the words, in any conversation. */
+function Said({ view, query }: { view: ViewProps; query: string }): VNode {
+  const now = useNow(60_000);
+  const found = useAnswer(view, { method: "sessions.search", params: { query, limit: 25 } });
+  return (
+    <ViewFrame problems={[found.problem]} isRead={found.answer !== undefined}>
+      <Rows title="What was said" empty="Nobody has said this.">
+        {(found.answer?.results ?? []).map((hit) => (
+          <Row
+            key={`${hit.sessionId}:${hit.messageId}`}
+            name={hit.snippet}
+            title={
+              <button type="button" class="link" onClick={() => view.chat.open(hit.sessionKey)}>
+                {hit.snippet}
+              </button>
+            }
+            facts={[
+              hit.role === "user" ? "a person" : "the agent",
+              sessionTitle(hit.sessionKey, view.state.sessions.find(({ key }) => key === hit.sessionKey)?.label),
+              when(hit.timestamp, now),
+            ]}
+          />
+        ))}
+      </Rows>
+    </ViewFrame>
+  );
+}

@@ -1,0 +1,193 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { shortCount } from "../../model/format.ts";
+import { useNow } from "../common/hooks.ts";
+import {
+  type Acting,
+  ActButton,
+  Row,
+  Rows,
+  SureButton,
+  useActing,
+  useAnswer,
+  ViewFrame,
+  type ViewProps,
+  when,
+} from "./view-parts.tsx";
+
+type Job = Answers["cron.list"]["jobs"][number];
+type Run = Answers["cron.runs"]["entries"][number];
+
+const CHANGED = { changedBy: ["cron"] };
+
+/** The scheduled jobs, each with its next and its last run, and the runs of the one that is open. */
+export function Content(props: ViewProps): VNode {
+  const [query, setQuery] = useState("");
+  const params = { enabled: "all", limit: 200, includeDeliveryPreviews: true, ...(query !== "" && { query }) };
+  const jobs = useAnswer(props, { method: "cron.list", params, ...CHANGED });
+  const status = useAnswer(props, { method: "cron.status", ...CHANGED });
+  const acting = useActing(jobs.again);
+  const { deliveryPreviews = {} } = jobs.answer ?? {};
+  return (
+    <ViewFrame
+      tools={
+        <input
+          type="search"
+          aria-label="Search the jobs"
+          placeholder="Search the jobs"
+          onInput={(event) => setQuery(event.currentTarget.value.trim())}
+        />
+      }
+      problems={[jobs.problem, acting.problem]}
+      isRead={jobs.answer !== undefined}
+    >
+      {status.answer?.enabled === false && (
+        <p class="outcome error" role="status">
+          Jobs are switched off in the config: none runs until <code>cron.enabled</code> is taken out.
+        </p>
+      )}
+      <Rows title="Jobs" empty={query === "" ? NO_JOB : "No job has these words."}>
+        {(jobs.answer?.jobs ?? []).map((job) => (
+          <JobRow
+            key={job.id}
+            view={props}
+            job={job}
+            acting={acting}
+            goesTo={job.delivery?.mode === "none" ? undefined : deliveryPreviews[job.id]?.label}
+          />
+        ))}
+      </Rows>
+      {jobs.answer?.hasMore === true && <p class="hint">Search for a job that is not among these {params.limit}.</p>}
+    </ViewFrame>
+  );
+}
+
+interface JobProps {
+  readonly view: ViewProps;
+  readonly job: Job;
+  readonly acting: Acting;
+  /** Where its answers go. */
+  readonly goesTo: string | undefined;
+}
+
+function JobRow({ view, job, acting, goesTo }: JobProps): VNode {
+  const now = useNow(30_000);
+  const [isOpened, setOpened] = useState(false);
+  const isOfDefault = job.effectiveAgentId === view.state.hello?.defaultAgent;
+  return (
+    <Row
+      title={job.displayName ?? job.name}
+      facts={[
+        scheduleText(job.schedule),
+        job.enabled ? nextText(job, now) : "switched off",
+        isOfDefault ? undefined : `agent ${job.effectiveAgentId}`,
+        goesTo,
+      ]}
+      error={job.state.lastRunStatus === "error" ? `The last run failed: ${job.state.lastError ?? ""}` : undefined}
+      actions={<JobActs chat={view.chat} job={job} acting={acting} />}
+    >
+      <p class="view-row-text">{whatOf(job)}</p>
+      <button type="button" class="link" aria-expanded={isOpened} onClick={() => setOpened(!isOpened)}>
+        {lastText(job, now)}
+      </button>
+      {isOpened && <Runs view={view} job={job} now={now} />}
+    </Row>
+  );
+}
+
+function JobActs({ chat, job, acting }: { chat: ViewProps["chat"]; job: Job; acting: Acting }): VNode {
+  const { id, enabled } = job;
+  const { act, isBusy } = acting;
+  return (
+    <>
+      <ActButton
+        label="Run now"
+        isDisabled={isBusy}
+        act={() => act(() => chat.ask("cron.run", { id, mode: "force" }))}
+      />
+      <ActButton
+        label={enabled ? "Switch off" : "Switch on"}
+        isDisabled={isBusy}
+        act={() => act(() => chat.ask("cron.update", { id, patch: { enabled: !enabled } }))}
+      />
+      <SureButton label="Delete" sure="Delete the job" act={() => act(() => chat.ask("cron.remove", { id }))} />
+    </>
+  );
+}
+
+const NO_JOB = "No jobs. Ask the agent for one, such as “remind me every Monday at nine to water the plants”.";
+
+function Runs({ view, job, now }: { view: ViewProps; job: Job; now: number }): VNode {
+  const runs = useAnswer(view, { method: "cron.runs", params: { id: job.id, limit: 20 }, ...CHANGED });
+  return (
+    <ViewFrame problems={[runs.problem]} isRead={runs.answer !== undefined}>
+      <Rows title={`Runs of ${job.name}`} empty="No run yet.">
+        {(runs.answer?.entries ?? []).map((run) => (
+          <Row
+            key={`${run.ts}`}
+            title={when(run.runAtMs ?? run.ts, now)}
+            facts={[run.status, deliveryText(run), run.model, tookText(run), tokensText(run)]}
+            error={run.error ?? run.deliveryError}
+          >
+            {run.summary !== undefined && <p class="view-row-text">{run.summary}</p>}
+            {run.sessionKey !== undefined && (
+              <button type="button" class="link" onClick={() => view.chat.open(run.sessionKey ?? "")}>
+                Open its conversation
+              </button>
+            )}
+          </Row>
+        ))}
+      </Rows>
+    </ViewFrame>
+  );
+}
+
+const deliveryText = ({ deliveryStatus }: Run): string | undefined =>
+  deliveryStatus === "not-requested" ? undefined : deliveryStatus?.replaceAll("-", " ");
+
+const tookText = ({ durationMs }: Run): string | undefined =>
+  durationMs === undefined ? undefined : `${(durationMs / 1000).toFixed(1)} s`;
+
+const tokensText = ({ usage }: Run): string | undefined => usage && `${shortCount(usage.total_tokens)} tokens`;
+
+const nextText = ({ nextRunAtMs }: Job, now: number): string =>
+  nextRunAtMs === undefined ? "no next run" : `next ${when(nextRunAtMs, now)}`;
+
+function lastText({ state }: Job, now: number): string {
+  return state.lastRunAtMs === undefined ? "No run yet" : `Last run ${when(state.lastRunAtMs, now)}: show its runs`;
+}
+
+function whatOf({ payload }: Job): string {
+  if (payload.kind === "agentTurn") return payload.message;
+  return payload.kind === "command" ? payload.argv.join(" ") : payload.text;
+}
+
+/** A schedule in words. */
+export function scheduleText(schedule: Job["schedule"]): string {
+  switch (schedule.kind) {
+    case "at":
+      return `once, at ${new Date(schedule.at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
+    case "every":
+      return `every ${spanText(Number(schedule.everyMs))}`;
+    case "cron":
+      return `${schedule.expr}${schedule.tz === undefined ? "" : ` (${schedule.tz})`}`;
+    case "on-exit":
+      return "when its command ends";
+    default:
+      return "on lines of its command";
+  }
+}
+
+const SPANS = [
+  [86_400_000, "day"],
+  [3_600_000, "hour"],
+  [60_000, "minute"],
+  [1000, "second"],
+] as const;
+
+function spanText(ms: number): string {
+  const [unit, name] = SPANS.find(([span]) => ms % span === 0) ?? SPANS[3];
+  const count = ms / unit;
+  return count === 1 ? name : `${count} ${name}s`;
+}

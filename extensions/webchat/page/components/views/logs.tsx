@@ -1,0 +1,140 @@
+import type { VNode } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isRecord, stringOr } from "../../model/json.ts";
+import { Pick, ViewFrame, type ViewProps } from "./view-parts.tsx";
+
+/** Lines that are kept; older ones are in the file. */
+const MOST_LINES = 5000;
+/** Events after which the log has new lines. Each connection gets a `tick` every few seconds. */
+const FOLLOWED = ["tick", "health", "chat", "agent", "sessions.changed", "session.queue", "config.changed", "cron"];
+const LEVELS = [
+  ["debug", "debug and above"],
+  ["info", "info and above"],
+  ["warn", "warn and above"],
+  ["error", "errors only"],
+] as const;
+type Level = (typeof LEVELS)[number][0];
+
+interface Line {
+  readonly id: number;
+  readonly level: string;
+  readonly at: string;
+  readonly message: string;
+  /** The other fields, as `name=value`. */
+  readonly facts: string;
+}
+
+/** The lines of the gateway's log, followed while the view is open. */
+export function Content(props: ViewProps): VNode {
+  const [level, setLevel] = useState<Level>("info");
+  const [words, setWords] = useState("");
+  const [isFollowed, setFollowed] = useState(true);
+  const { lines, file, problem } = useLog(props, isFollowed);
+  const shown = useMemo(() => lines.filter((line) => fits(line, level, words.toLowerCase())), [lines, level, words]);
+  const end = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isFollowed) end.current?.scrollIntoView({ block: "end" });
+  }, [shown.length, isFollowed]);
+  const tools = (
+    <>
+      <Pick label="Least level" value={level} options={LEVELS} choose={setLevel} />
+      <input
+        type="search"
+        aria-label="Words in the line"
+        placeholder="Words, such as a session or a run"
+        onInput={(event) => setWords(event.currentTarget.value)}
+      />
+      <label class="tick">
+        <input type="checkbox" checked={isFollowed} onChange={(event) => setFollowed(event.currentTarget.checked)} />
+        Follow
+      </label>
+    </>
+  );
+  return (
+    <ViewFrame tools={tools} problems={[problem]} isRead={file !== undefined}>
+      <ol class="log-lines" aria-label={`Lines of ${file}`} tabIndex={0}>
+        {shown.map((line) => (
+          <li key={line.id} class={`log-line ${line.level}`}>
+            <time>{line.at}</time> <strong>{line.message}</strong> <span>{line.facts}</span>
+          </li>
+        ))}
+        <li ref={end} class="hint">
+          {shown.length === 0 ? "No line fits." : file}
+        </li>
+      </ol>
+    </ViewFrame>
+  );
+}
+
+/** Reads new lines when an event says that there may be some. One read at a time. */
+function useLog({ state, chat }: ViewProps, isFollowed: boolean) {
+  const [log, setLog] = useState<{ lines: readonly Line[]; file?: string; problem?: string }>({ lines: [] });
+  const place = useRef<{ cursor: number | undefined; count: number; isBusy: boolean }>({
+    cursor: undefined,
+    count: 0,
+    isBusy: false,
+  });
+  const isConnected = state.link.state === "connected";
+  useEffect(() => {
+    if (!isConnected) return undefined;
+    const read = async (): Promise<void> => {
+      const at = place.current;
+      if (at.isBusy) return;
+      at.isBusy = true;
+      try {
+        const answer = await chat.ask("logs.tail", {
+          limit: 1000,
+          ...(at.cursor !== undefined && { cursor: at.cursor }),
+        });
+        const isAnew = at.cursor === undefined || answer.reset === true;
+        at.cursor = answer.cursor;
+        const added = answer.lines.map((line) => readLine(line, (at.count += 1)));
+        setLog(({ lines }) => ({
+          file: answer.file,
+          lines: isAnew ? added : [...lines, ...added].slice(-MOST_LINES),
+        }));
+      } catch (error) {
+        setLog((before) => ({ ...before, problem: error instanceof Error ? error.message : String(error) }));
+      } finally {
+        at.isBusy = false;
+      }
+    };
+    void read();
+    return isFollowed ? chat.listen(FOLLOWED, () => void read()) : undefined;
+  }, [chat, isConnected, isFollowed]);
+  return log;
+}
+
+const RANK: Readonly<Record<string, number>> = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, fatal: 5 };
+
+function fits({ level, message, facts }: Line, least: string, words: string): boolean {
+  const isLoud = (RANK[level] ?? 2) >= (RANK[least] ?? 2);
+  return isLoud && (words === "" || `${message} ${facts}`.toLowerCase().includes(words));
+}
+
+/** Reads one line of JSON; a line of another form is its own message. */
+function readLine(raw: string, id: number): Line {
+  const value = parse(raw);
+  if (!isRecord(value)) return { id, level: "info", at: "", message: raw, facts: "" };
+  // `message` has the fields once more, for clients that show nothing else.
+  const { level, time, msg, message: _, ...others } = value;
+  const at = new Date(stringOr(time));
+  return {
+    id,
+    level: stringOr(level, "info"),
+    at: Number.isNaN(at.getTime()) ? stringOr(time) : at.toLocaleTimeString([], { hour12: false }),
+    message: stringOr(msg),
+    facts: Object.entries(others)
+      .map(([name, one]) => `${name}=${typeof one === "string" ? one : JSON.stringify(one)}`)
+      .join(" "),
+  };
+}
+
+function parse(raw: string): unknown {
+  try {
+    const value: unknown = JSON.parse(raw);
+    return value;
+  } catch {
+    return undefined;
+  }
+}

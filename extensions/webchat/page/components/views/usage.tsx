@@ -1,0 +1,143 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { dollars, sessionTitle, shortCount } from "../../model/format.ts";
+import { useNow } from "../common/hooks.ts";
+import { Pick, Row, Rows, useAnswer, ViewFrame, type ViewProps, when } from "./view-parts.tsx";
+
+type Figures = Answers["usage.cost"]["totals"];
+type Budget = Answers["usage.status"]["budgets"][number];
+
+const CHANGED = { changedBy: ["health", "sessions.changed"] };
+const GROUPS = [
+  ["model", "Models"],
+  ["sender", "People"],
+  ["session", "Conversations"],
+  ["agent", "Agents"],
+  ["job", "Jobs"],
+] as const;
+type Group = (typeof GROUPS)[number][0];
+const PERIODS = [
+  ["7d", "the last 7 days"],
+  ["30d", "the last 30 days"],
+  ["90d", "the last 90 days"],
+  ["1y", "the last year"],
+] as const;
+type Period = (typeof PERIODS)[number][0];
+
+/** What models took: by day, by model, person, conversation, agent or job; the budgets, and the limits of providers. */
+export function Content(props: ViewProps): VNode {
+  const now = useNow(60_000);
+  const [by, setBy] = useState<Group>("model");
+  const [period, setPeriod] = useState<Period>("30d");
+  const cost = useAnswer(props, { method: "usage.cost", params: { by, range: period }, ...CHANGED });
+  const status = useAnswer(props, { method: "usage.status", ...CHANGED });
+  const { totals, rows = [] } = cost.answer ?? {};
+  const { budgets = [], providers = [] } = status.answer ?? {};
+  return (
+    <ViewFrame
+      tools={
+        <>
+          <Pick label="Period" value={period} options={PERIODS} choose={setPeriod} />
+          <Pick label="Grouped by" value={by} options={GROUPS} choose={setBy} />
+        </>
+      }
+      problems={[cost.problem, status.problem]}
+      isRead={totals !== undefined}
+    >
+      {totals && <p class="view-sum">{amountText(totals)}</p>}
+      {cost.answer && <Days cost={cost.answer} />}
+      <Rows title="Budgets">
+        {budgets.map((budget) => (
+          <BudgetRow key={`${budget.key}:${budget.what}`} budget={budget} />
+        ))}
+      </Rows>
+      <Rows title={GROUPS.find(([value]) => value === by)?.[1] ?? by} empty="Nothing was used.">
+        {rows.map(({ name, ...figures }) => (
+          <Row
+            key={name}
+            title={by === "session" ? sessionTitle(name, titleIn(props, name)) : name}
+            facts={[amountText(figures), callsText(figures.calls), unpriced(figures)]}
+          />
+        ))}
+      </Rows>
+      <Rows title="Limits of the providers">
+        {providers.map(({ provider, displayName, profileId, windows, fetchedAt }) => (
+          <Row
+            key={`${provider}:${profileId ?? ""}`}
+            title={profileId === undefined ? displayName : `${displayName}, ${profileId}`}
+            facts={[
+              ...windows.map(({ label, usedPercent }) => `${label}: ${Math.round(usedPercent)} % used`),
+              `as of ${when(fetchedAt, now)}`,
+            ]}
+          />
+        ))}
+      </Rows>
+    </ViewFrame>
+  );
+}
+
+const titleIn = ({ state }: ViewProps, key: string): string | undefined =>
+  state.sessions.find((row) => row.key === key)?.label;
+
+function amountText({ totalCost, totalTokens, input, output }: Figures): string {
+  const tokens = `${shortCount(totalTokens)} tokens (${shortCount(input)} in, ${shortCount(output)} out)`;
+  return [dollars(totalCost), tokens].filter((one) => one !== undefined).join(" · ");
+}
+
+const callsText = (count: number): string => `${count} ${count === 1 ? "call" : "calls"}`;
+
+const unpriced = ({ missingCostEntries }: Figures): string | undefined =>
+  missingCostEntries > 0 ? `the price of ${callsText(missingCostEntries)} is not known` : undefined;
+
+const DAY_MS = 86_400_000;
+
+/** The days of a period, both ends included, as `2026-11-27`. */
+function daysBetween(since: string, until: string): readonly string[] {
+  const [first, last] = [Date.parse(since), Date.parse(until)];
+  const count = Math.round((last - first) / DAY_MS) + 1;
+  return Array.from({ length: count }, (_, day) => new Date(first + day * DAY_MS).toISOString().slice(0, 10));
+}
+
+/** A bar for each day; its height is the cost, or the tokens where nothing has a price. */
+function Days({ cost }: { cost: Answers["usage.cost"] }): VNode {
+  const { daily } = cost;
+  const isPriced = daily.some(({ totalCost }) => totalCost > 0);
+  const heightOf = ({ totalCost, totalTokens }: Figures): number => (isPriced ? totalCost : totalTokens);
+  const most = Math.max(...daily.map(heightOf), Number.MIN_VALUE);
+  return (
+    <ol class="days" aria-label={isPriced ? "Cost of each day" : "Tokens of each day"}>
+      {daysBetween(cost.since, cost.until).map((date) => {
+        const day = daily.find((one) => one.date === date);
+        const words = `${date}: ${day ? amountText(day) : "nothing"}`;
+        const height = day ? Math.round((heightOf(day) / most) * 100) : 0;
+        return (
+          <li key={date} title={words}>
+            <span class="day-bar" style={{ height: `${height}%` }} />
+            <span class="visually-hidden">{words}</span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function BudgetRow({ budget }: { budget: Budget }): VNode {
+  const { key, what, usd, tokens } = budget;
+  const parts = [
+    ...(usd ? [[usd, `$${usd.taken.toFixed(2)} of $${usd.limit.toFixed(2)}`] as const] : []),
+    ...(tokens ? [[tokens, `${shortCount(tokens.taken)} of ${shortCount(tokens.limit)} tokens`] as const] : []),
+  ];
+  const isUsedUp = parts.some(([{ taken, limit }]) => taken >= limit);
+  return (
+    <Row
+      title={what}
+      facts={[...parts.map(([, text]) => text), key]}
+      error={isUsedUp ? "It is used up: no model is asked until it is raised or its period ends." : undefined}
+    >
+      {parts.map(([{ taken, limit }, text]) => (
+        <progress key={text} aria-label={text} max={limit} value={Math.min(taken, limit)} />
+      ))}
+    </Row>
+  );
+}

@@ -1,0 +1,209 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { ComponentChildren, VNode } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Chat } from "../../model/chat.ts";
+import { ago, sentence } from "../../model/format.ts";
+import type { PageState } from "../../model/state.ts";
+
+export interface ViewProps {
+  readonly state: PageState;
+  readonly chat: Chat;
+}
+
+/** The answer to a question of a view. It stays while it is read again, also beside a problem. */
+export interface Read<Answered> {
+  readonly answer: Answered | undefined;
+  /** Why the latest read failed, for the person. */
+  readonly problem: string | undefined;
+  readonly again: () => void;
+}
+
+interface Question<Method extends keyof Answers> {
+  readonly method: Method;
+  readonly params?: Record<string, unknown>;
+  /** Events after which the answer is another one. */
+  readonly changedBy?: readonly string[];
+}
+
+const NO_EVENTS: readonly string[] = [];
+
+/** Asks the gateway when the view appears, on each new connection and after the events that change the answer. */
+export function useAnswer<Method extends keyof Answers>(
+  { state, chat }: ViewProps,
+  { method, params = {}, changedBy = NO_EVENTS }: Question<Method>,
+): Read<Answers[Method]> {
+  const [result, setResult] = useState<{ answer?: Answers[Method]; problem?: string }>({});
+  const reads = useRef(0);
+  const latest = useRef(params);
+  latest.current = params;
+  const asked = JSON.stringify(params);
+  const events = changedBy.join();
+  const again = useCallback(() => {
+    const read = (reads.current += 1);
+    const isLatest = (): boolean => read === reads.current;
+    chat.ask(method, latest.current).then(
+      (answer) => isLatest() && setResult({ answer }),
+      (error: unknown) => isLatest() && setResult((before) => ({ ...before, problem: messageOf(error) })),
+    );
+  }, [chat, method, asked]);
+  const isConnected = state.link.state === "connected";
+  useEffect(() => {
+    if (!isConnected) return undefined;
+    again();
+    return chat.listen(events.split(","), again);
+  }, [chat, isConnected, events, again]);
+  return { answer: result.answer, problem: result.problem, again };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** An action of a view: what it does now, and why it failed last. */
+export interface Acting {
+  readonly isBusy: boolean;
+  readonly problem: string | undefined;
+  readonly act: (work: () => Promise<unknown>) => void;
+}
+
+/** Runs one action at a time; `done` is called after each. */
+export function useActing(done: () => void): Acting {
+  const [now, setNow] = useState<{ isBusy: boolean; problem?: string }>({ isBusy: false });
+  const act = (work: () => Promise<unknown>): void => {
+    setNow({ isBusy: true });
+    work()
+      .then(
+        () => setNow({ isBusy: false }),
+        (error: unknown) => setNow({ isBusy: false, problem: messageOf(error) }),
+      )
+      .finally(done);
+  };
+  return { isBusy: now.isBusy, problem: now.problem, act };
+}
+
+interface FrameProps {
+  /** Beside the filters and buttons of the view. */
+  readonly tools?: ComponentChildren;
+  readonly problems?: readonly (string | undefined)[];
+  /** Whether the first answer has come. */
+  readonly isRead: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** The place of a view: its tools, what failed, and its content. */
+export function ViewFrame({ tools, problems = [], isRead, children }: FrameProps): VNode {
+  const failed = problems.filter((problem) => problem !== undefined);
+  return (
+    <div class="view">
+      {tools !== undefined && <div class="view-tools">{tools}</div>}
+      {failed.map((problem) => (
+        <p key={problem} class="outcome error" role="alert">
+          {sentence(problem)}
+        </p>
+      ))}
+      {isRead ? children : failed.length === 0 && <p class="hint">Reading…</p>}
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly title: ComponentChildren;
+  /** The row's name for screen readers, when the title is no plain text. */
+  readonly name?: string | undefined;
+  readonly facts?: readonly (string | undefined)[];
+  readonly error?: string | undefined;
+  readonly actions?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}
+
+/** One thing of a list: its name, its facts in one line, what is wrong with it, what can be done. */
+export function Row({ title, name, facts = [], error, actions, children }: RowProps): VNode {
+  const shown = facts.filter((fact) => fact !== undefined && fact !== "");
+  return (
+    <li class="view-row" aria-label={name ?? (typeof title === "string" ? title : undefined)}>
+      <div class="view-row-words">
+        <p class="view-row-title">{title}</p>
+        {shown.length > 0 && <p class="view-row-facts">{shown.join(" · ")}</p>}
+        {error !== undefined && <p class="view-row-error">{error}</p>}
+        {children}
+      </div>
+      {actions !== undefined && <div class="view-row-actions">{actions}</div>}
+    </li>
+  );
+}
+
+/** A list of rows with a heading; `empty` is shown in place of no row. */
+export function Rows(props: { title: string; empty?: ComponentChildren; children: readonly VNode[] }): VNode | null {
+  const { title, empty, children } = props;
+  if (children.length === 0 && empty === undefined) return null;
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      {children.length > 0 ? <ul>{children}</ul> : <p class="hint">{empty}</p>}
+    </section>
+  );
+}
+
+interface ButtonProps {
+  readonly label: string;
+  readonly act: () => void;
+  readonly kind?: "primary" | "quiet" | "quiet danger";
+  readonly isDisabled?: boolean;
+  /** The name for screen readers, when the label alone does not say to what it belongs. */
+  readonly name?: string;
+}
+
+export function ActButton({ label, act, kind = "quiet", isDisabled = false, name }: ButtonProps): VNode {
+  return (
+    <button type="button" class={kind} disabled={isDisabled} aria-label={name} onClick={act}>
+      {label}
+    </button>
+  );
+}
+
+/** A button that asks once more in its place before it does what cannot be undone. */
+export function SureButton({ label, sure, act }: { label: string; sure: string; act: () => void }): VNode {
+  const [isAsking, setAsking] = useState(false);
+  if (!isAsking) return <ActButton label={label} kind="quiet danger" act={() => setAsking(true)} />;
+  return (
+    <>
+      <ActButton label={sure} kind="quiet danger" act={() => (setAsking(false), act())} />
+      <ActButton label="Keep" act={() => setAsking(false)} />
+    </>
+  );
+}
+
+interface PickProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly choose: (value: Value) => void;
+}
+
+/** A choice among the tools of a view. */
+export function Pick<Value extends string>({ label, value, options, choose }: PickProps<Value>): VNode {
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => {
+        const chosen = options.find(([one]) => one === currentTarget.value);
+        if (chosen) choose(chosen[0]);
+      }}
+    >
+      {options.map(([one, text]) => (
+        <option key={one} value={one}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** A time and how long ago it is, such as `14:05, 3 min ago`; another day has its date. */
+export function when(at: number, now: number): string {
+  const time = new Date(at);
+  const isToday = time.toDateString() === new Date(now).toDateString();
+  const words = isToday
+    ? time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+    : time.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  return at > now ? words : `${words}, ${ago(at, now)}`;
+}

@@ -1,0 +1,90 @@
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { addressOf } from "../../model/address.ts";
+import { needsOf, type PageState, type View, VIEWS } from "../../model/state.ts";
+import { Icon, type IconName } from "../common/icons.tsx";
+import type { ViewProps } from "./view-parts.tsx";
+
+interface ViewFacts {
+  readonly title: string;
+  readonly icon: IconName;
+  /** Without these methods of the gateway the view is not offered. */
+  readonly methods: readonly string[];
+  readonly load: () => Promise<{ readonly Content: (props: ViewProps) => VNode }>;
+}
+
+/** The views beside the chat. The code of each is loaded when it is opened. */
+const FACTS: Readonly<Record<View, ViewFacts>> = {
+  needs: { title: "Needs you", icon: "bell", methods: ["status"], load: () => import("./needs.tsx") },
+  conversations: {
+    title: "All chats",
+    icon: "search",
+    methods: ["sessions.list", "sessions.search"],
+    load: () => import("./conversations.tsx"),
+  },
+  jobs: { title: "Jobs", icon: "clock", methods: ["cron.list", "cron.runs"], load: () => import("./jobs.tsx") },
+  usage: {
+    title: "Usage",
+    icon: "bars",
+    methods: ["usage.cost", "usage.status"],
+    load: () => import("./usage.tsx"),
+  },
+  logs: { title: "Logs", icon: "lines", methods: ["logs.tail"], load: () => import("./logs.tsx") },
+};
+
+export const viewTitle = (view: View): string => FACTS[view].title;
+
+function offered({ hello }: PageState): readonly View[] {
+  return VIEWS.filter((view) => FACTS[view].methods.every((method) => hello?.methods.includes(method) === true));
+}
+
+/** Links to all views; each is a plain link, so that it can be opened in another tab. */
+export function ViewLinks({ state, chat, done }: ViewProps & { readonly done: () => void }): VNode {
+  const needs = needsOf(state);
+  return (
+    <ul class="view-links">
+      {offered(state).map((view) => (
+        <li key={view}>
+          <a
+            href={addressOf({ sessionKey: state.sessionKey, view })}
+            aria-current={state.shown.view === view ? "page" : undefined}
+            onClick={(event) => {
+              if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+              event.preventDefault();
+              done();
+              chat.visit(view);
+            }}
+          >
+            <Icon name={FACTS[view].icon} />
+            {FACTS[view].title}
+            {view === "needs" && needs > 0 && <span class="count">{needs}</span>}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The open view, in place of the conversation. */
+export function OpenView({ state, chat, view }: ViewProps & { readonly view: View }): VNode {
+  const [loaded, setLoaded] = useState<{ readonly view: View; readonly Content: (props: ViewProps) => VNode }>();
+  const [failed, setFailed] = useState<View>();
+  useEffect(() => {
+    let isWanted = true;
+    FACTS[view].load().then(
+      ({ Content }) => isWanted && setLoaded({ view, Content }),
+      () => isWanted && setFailed(view),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [view]);
+  if (failed === view)
+    return (
+      <p class="outcome error" role="alert">
+        This view could not be loaded. Reload the page.
+      </p>
+    );
+  if (loaded?.view !== view) return <p class="hint view">Loading…</p>;
+  return <loaded.Content state={state} chat={chat} />;
+}

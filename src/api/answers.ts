@@ -3,6 +3,7 @@ import { agentsAnswers } from "../types/answers/agents.ts";
 import { approvalAnswers } from "../types/answers/approvals.ts";
 import { channelAnswers, sendAnswer } from "../types/answers/channels.ts";
 import { chatAnswers, commandsAnswer } from "../types/answers/chat.ts";
+import { keyAnswers } from "../types/answers/keys.ts";
 import { messageAnswers } from "../types/answers/messages.ts";
 import { ownerAnswers } from "../types/answers/owners.ts";
 import { pairingAnswers } from "../types/answers/pairing.ts";
@@ -45,6 +46,7 @@ export const ANSWERS = {
   "inbox.list": messageAnswers.inboxList,
   "inbox.retry": messageAnswers.done,
   "logs.tail": logTail,
+  "models.authStatus": keyAnswers.status,
   "models.list": modelsAnswer,
   "openclaw.setup.activate": setupAnswers.activate,
   "openclaw.setup.detect": setupAnswers.detect,

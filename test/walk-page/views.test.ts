@@ -3,6 +3,7 @@ import { call } from "../kit/gateway/rpc.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
 import { SOON, type Tab } from "./browser.ts";
 import { pageWorld } from "./page-world.ts";
+import { twoModels } from "./two-models.ts";
 
 const NARROW = { width: 390, height: 780 };
 
@@ -134,6 +135,32 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
       .waitFor();
     await tab.page.getByLabel("Period").selectOption("7d");
     await expect.poll(() => tab.page.getByRole("list", { name: "Tokens of each day" }).locator("li").count()).toBe(7);
+  });
+
+  test("a used-up budget and a channel that cannot connect wait for the person, and lead to their place", async () => {
+    const telegram = { enabled: true, botToken: "1:refused", apiRoot: "http://127.0.0.1:9" };
+    await world.home.writeConfig(twoModels(world.model, { channels: { telegram } }));
+    const tab = await world.browser.open(await world.home.start());
+    await tab.say("Use it up.");
+    await tab.answered("Use it up.");
+    await world.home.writeConfig(twoModels(world.model, { channels: { telegram }, budgets: { day: { tokens: 5 } } }));
+    await visit(tab, "Needs you");
+    const { page } = tab;
+    await page
+      .getByRole("region", { name: "Channels" })
+      .getByRole("listitem", { name: /^Telegram/ })
+      .waitFor();
+    const budgets = page.getByRole("region", { name: "Budgets" });
+    await budgets.getByText(/It is used up/).waitFor();
+    await tab.shoot("needs-much");
+    await budgets.getByRole("button", { name: "Show the usage" }).click();
+    await page
+      .getByRole("region", { name: "Budgets" })
+      .getByText(/of 5 tokens/)
+      .waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: "Show the channels" }).click();
+    await page.getByRole("dialog", { name: "Channels" }).waitFor();
   });
 
   test("a view has an address: it opens again after a reload, and the way back leads to the chat", async () => {

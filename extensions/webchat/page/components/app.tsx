@@ -12,7 +12,7 @@ import { Banners, PageHeader } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
 import { ConversationLog } from "./log.tsx";
 import { Panels } from "./setup/panels.tsx";
-import { OpenView, viewTitle } from "./views/views.tsx";
+import { ShownView, viewTitle } from "./views/views.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 
 /** The whole page. */
@@ -47,7 +47,7 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
           <Conversation state={state} chat={chat} running={running} />
         ) : (
           <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
-            <OpenView state={state} chat={chat} view={state.shown.view} />
+            <ShownView state={state} chat={chat} view={state.shown.view} />
           </ErrorBoundary>
         )}
       </main>

@@ -1,5 +1,5 @@
 import { isRecord, stringOr } from "./json.ts";
-import { type View, VIEWS } from "./state.ts";
+import { type PageView, VIEWS } from "./state.ts";
 
 const TOKEN = "openclaw.token";
 /** Set while the page tries a token from an address; it remains set when the gateway refuses that token. */
@@ -48,18 +48,18 @@ export const isHidden = (): boolean => localStorage.getItem(NO_STEPS) === "hidde
 export const hideSteps = (): void => localStorage.setItem(NO_STEPS, "hidden");
 
 /** What the address names: a session, the main one by default, and a view in its place. */
-export interface Place {
+export interface PagePlace {
   readonly sessionKey: string;
-  readonly view: View | undefined;
+  readonly view: PageView | undefined;
 }
 
-export function placeInAddress(): Place {
+export function placeInAddress(): PagePlace {
   const named = new URLSearchParams(location.search);
   return { sessionKey: named.get("session") ?? "main", view: VIEWS.find((view) => view === named.get("view")) };
 }
 
 /** The address of a place, for a link. */
-export function addressOf({ sessionKey, view }: Place): string {
+export function addressOf({ sessionKey, view }: PagePlace): string {
   const named = new URLSearchParams();
   if (view !== undefined) named.set("view", view);
   if (sessionKey !== "main") named.set("session", sessionKey);
@@ -67,7 +67,7 @@ export function addressOf({ sessionKey, view }: Place): string {
 }
 
 /** Puts the place into the address, so that a reload, a bookmark or the browser's way back opens it again. */
-export function setAddress(place: Place): void {
+export function setAddress(place: PagePlace): void {
   const address = addressOf(place);
   if (address !== location.pathname + location.search) history.pushState(null, "", address);
 }

@@ -1,12 +1,12 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
-import { deleteToken, type Place, setAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
+import { deleteToken, type PagePlace, setAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
 import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { isOwnChat, size, titleOf } from "./format.ts";
 import { fields, stringOr } from "./json.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
-import { isOpen, openRow, type Panel, type View } from "./state.ts";
+import { isOpen, openRow, type Panel, type PageView } from "./state.ts";
 import type { Store } from "./store.ts";
 
 /** The actions of a person on the page. Each returns at once; the state shows its result. */
@@ -120,13 +120,13 @@ export class Chat {
   }
 
   /** Shows a view in place of the open session; the session again when called without one. */
-  visit(view?: View): void {
+  visit(view?: PageView): void {
     this.#store.dispatch({ type: "view", view });
     setAddress({ sessionKey: this.#store.state().sessionKey, view });
   }
 
   /** Shows the place of an address to which the person went back. */
-  goTo({ sessionKey, view }: Place): void {
+  goTo({ sessionKey, view }: PagePlace): void {
     if (sessionKey !== this.#store.state().sessionKey) {
       this.#store.dispatch({ type: "open", sessionKey });
       this.#attempt(this.#reading.opened());

@@ -53,13 +53,13 @@ export type Panel = "model" | "channels" | "people";
 
 /** The views beside the chat, in the order in which they are offered. */
 export const VIEWS = ["needs", "conversations", "jobs", "usage", "logs"] as const;
-export type View = (typeof VIEWS)[number];
+export type PageView = (typeof VIEWS)[number];
 
 /** What is shown beside the open session, or in its place. */
 interface Shown {
   readonly panel?: Panel | undefined;
   /** In place of the session. */
-  readonly view?: View | undefined;
+  readonly view?: PageView | undefined;
 }
 
 /** Everything that the page shows, except unsent input. */
@@ -112,7 +112,7 @@ export type Action =
   | { readonly type: "pairings"; readonly pairings: readonly Pairing[]; readonly turnedAway: number }
   | { readonly type: "owners"; readonly owners: readonly string[] }
   | { readonly type: "panel"; readonly panel: Panel | undefined }
-  | { readonly type: "view"; readonly view: View | undefined }
+  | { readonly type: "view"; readonly view: PageView | undefined }
   | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
   | {
       readonly type: "sent";

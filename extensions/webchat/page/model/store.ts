@@ -1,4 +1,4 @@
-import type { Place } from "./address.ts";
+import type { PagePlace } from "./address.ts";
 import { initialState, reduce } from "./state.ts";
 import type { Action, PageState } from "./state.ts";
 
@@ -10,7 +10,7 @@ export interface Store {
 }
 
 /** Creates the store for the place that the page opens. */
-export function createStore({ sessionKey, view }: Place): Store {
+export function createStore({ sessionKey, view }: PagePlace): Store {
   let state: PageState = { ...initialState(sessionKey), shown: { view } };
   const subscribers: (() => void)[] = [];
   return {

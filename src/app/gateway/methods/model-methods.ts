@@ -4,6 +4,7 @@ import { ownCredentialsOf } from "../../../providers/auth/own-credentials.ts";
 import { probeAll } from "../../../providers/probe.ts";
 import type { AgentId } from "../../../types/ids.ts";
 import type { AuthProfile } from "../../../types/auth.ts";
+import { keyAnswers, type KeyStatus } from "../../../types/answers/keys.ts";
 import { modelsAnswer } from "../../../types/gateway-status.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { modelName, THINK_LEVELS, type ModelInfo, type ModelRef } from "../../../types/run/model.ts";
@@ -36,7 +37,7 @@ export const modelMethods = (parts: Pick<Parts, "live" | "core">): readonly Meth
     name: "models.authStatus",
     scope: "operator.read",
     params: z.looseObject({ agentId: name.optional() }),
-    result: authStatus,
+    result: keyAnswers.status,
     run: async ({ agentId: id }) => {
       const agent = agentCalled(id, parts);
       const refs = await refsOf(agent, parts);
@@ -129,25 +130,6 @@ function shownModel(model: ModelInfo & { available: boolean }, agent: AgentSetti
     thinkingDefault: reasoning ? agent.thinking : "off",
   };
 }
-
-const keyStatus = z.enum(["ok", "static", "expiring", "expired", "missing"]);
-const expiry = z.looseObject({ at: z.number(), remainingMs: z.number() }).optional();
-
-const authStatus = z.looseObject({
-  ts: z.number(),
-  /** The providers that the agent can use, each with its keys in their order. */
-  providers: z.array(
-    z.looseObject({
-      provider: z.string(),
-      authProvider: z.string(),
-      displayName: z.string(),
-      status: keyStatus,
-      expiry,
-      profiles: z.array(z.looseObject({ profileId: z.string(), type: z.string(), status: keyStatus, expiry })),
-    }),
-  ),
-});
-type KeyStatus = z.output<typeof keyStatus>;
 
 /** One model of each provider of the agent: those in use, those of the config, and those that have a key. */
 async function refsOf(

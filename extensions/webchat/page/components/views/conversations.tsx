@@ -6,11 +6,11 @@ import { nonEmpty } from "../../model/json.ts";
 import { agentTitle } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
 import {
-  type Acting,
+  type ViewActs,
   ActButton,
   Pick,
-  Row,
-  Rows,
+  ListRow,
+  RowList,
   useActing,
   useAnswer,
   ViewFrame,
@@ -30,7 +30,7 @@ const WHICH = [
 type Which = (typeof WHICH)[number][0];
 
 /** All conversations: found by name and person, by what was said in them, by agent, and in the archive. */
-export function Content(props: ViewProps): VNode {
+export function ConversationsView(props: ViewProps): VNode {
   const { state } = props;
   const [query, setQuery] = useState("");
   const [which, setWhich] = useState<Which>("current");
@@ -75,25 +75,25 @@ export function Content(props: ViewProps): VNode {
       problems={[list.problem, acting.problem]}
       isRead={list.answer !== undefined}
     >
-      <Rows title="Conversations" empty="None fits.">
+      <RowList title="Conversations" empty="None fits.">
         {rows.map((row) => (
           <ConversationRow key={row.key} row={row} view={props} acting={acting} />
         ))}
-      </Rows>
+      </RowList>
       {list.answer?.hasMore === true && <ActButton label="Show more" act={() => setLimit(limit + STEP)} />}
       {query !== "" && <Said view={props} query={query} />}
     </ViewFrame>
   );
 }
 
-function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; acting: Acting }): VNode {
+function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; acting: ViewActs }): VNode {
   const now = useNow(60_000);
   const { state, chat } = view;
   const { key, archived = false, pinned = false, updatedAt, hasActiveRun } = row;
   const patch = (change: Record<string, unknown>): void =>
     acting.act(() => chat.ask("sessions.patch", { key, ...change }));
   return (
-    <Row
+    <ListRow
       name={titleOf(row)}
       title={
         <button type="button" class="link" onClick={() => chat.open(key)}>
@@ -124,7 +124,7 @@ function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; 
       }
     >
       {row.lastMessagePreview !== undefined && <p class="view-row-text">{row.lastMessagePreview}</p>}
-    </Row>
+    </ListRow>
   );
 }
 
@@ -137,9 +137,9 @@ function Said({ view, query }: { view: ViewProps; query: string }): VNode {
   const found = useAnswer(view, { method: "sessions.search", params: { query, limit: 25 } });
   return (
     <ViewFrame problems={[found.problem]} isRead={found.answer !== undefined}>
-      <Rows title="What was said" empty="Nobody has said this.">
+      <RowList title="What was said" empty="Nobody has said this.">
         {(found.answer?.results ?? []).map((hit) => (
-          <Row
+          <ListRow
             key={`${hit.sessionId}:${hit.messageId}`}
             name={hit.snippet}
             title={
@@ -154,7 +154,7 @@ function Said({ view, query }: { view: ViewProps; query: string }): VNode {
             ]}
           />
         ))}
-      </Rows>
+      </RowList>
     </ViewFrame>
   );
 }

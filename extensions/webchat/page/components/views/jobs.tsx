@@ -4,10 +4,10 @@ import { useState } from "preact/hooks";
 import { shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
 import {
-  type Acting,
+  type ViewActs,
   ActButton,
-  Row,
-  Rows,
+  ListRow,
+  RowList,
   SureButton,
   useActing,
   useAnswer,
@@ -22,7 +22,7 @@ type Run = Answers["cron.runs"]["entries"][number];
 const CHANGED = { changedBy: ["cron"] };
 
 /** The scheduled jobs, each with its next and its last run, and the runs of the one that is open. */
-export function Content(props: ViewProps): VNode {
+export function JobsView(props: ViewProps): VNode {
   const [query, setQuery] = useState("");
   const params = { enabled: "all", limit: 200, includeDeliveryPreviews: true, ...(query !== "" && { query }) };
   const jobs = useAnswer(props, { method: "cron.list", params, ...CHANGED });
@@ -47,7 +47,7 @@ export function Content(props: ViewProps): VNode {
           Jobs are switched off in the config: none runs until <code>cron.enabled</code> is taken out.
         </p>
       )}
-      <Rows title="Jobs" empty={query === "" ? NO_JOB : "No job has these words."}>
+      <RowList title="Jobs" empty={query === "" ? NO_JOB : "No job has these words."}>
         {(jobs.answer?.jobs ?? []).map((job) => (
           <JobRow
             key={job.id}
@@ -57,7 +57,7 @@ export function Content(props: ViewProps): VNode {
             goesTo={job.delivery?.mode === "none" ? undefined : deliveryPreviews[job.id]?.label}
           />
         ))}
-      </Rows>
+      </RowList>
       {jobs.answer?.hasMore === true && <p class="hint">Search for a job that is not among these {params.limit}.</p>}
     </ViewFrame>
   );
@@ -66,7 +66,7 @@ export function Content(props: ViewProps): VNode {
 interface JobProps {
   readonly view: ViewProps;
   readonly job: Job;
-  readonly acting: Acting;
+  readonly acting: ViewActs;
   /** Where its answers go. */
   readonly goesTo: string | undefined;
 }
@@ -76,7 +76,7 @@ function JobRow({ view, job, acting, goesTo }: JobProps): VNode {
   const [isOpened, setOpened] = useState(false);
   const isOfDefault = job.effectiveAgentId === view.state.hello?.defaultAgent;
   return (
-    <Row
+    <ListRow
       title={job.displayName ?? job.name}
       facts={[
         scheduleText(job.schedule),
@@ -92,11 +92,11 @@ function JobRow({ view, job, acting, goesTo }: JobProps): VNode {
         {lastText(job, now)}
       </button>
       {isOpened && <Runs view={view} job={job} now={now} />}
-    </Row>
+    </ListRow>
   );
 }
 
-function JobActs({ chat, job, acting }: { chat: ViewProps["chat"]; job: Job; acting: Acting }): VNode {
+function JobActs({ chat, job, acting }: { chat: ViewProps["chat"]; job: Job; acting: ViewActs }): VNode {
   const { id, enabled } = job;
   const { act, isBusy } = acting;
   return (
@@ -122,9 +122,9 @@ function Runs({ view, job, now }: { view: ViewProps; job: Job; now: number }): V
   const runs = useAnswer(view, { method: "cron.runs", params: { id: job.id, limit: 20 }, ...CHANGED });
   return (
     <ViewFrame problems={[runs.problem]} isRead={runs.answer !== undefined}>
-      <Rows title={`Runs of ${job.name}`} empty="No run yet.">
+      <RowList title={`Runs of ${job.name}`} empty="No run yet.">
         {(runs.answer?.entries ?? []).map((run) => (
-          <Row
+          <ListRow
             key={`${run.ts}`}
             title={when(run.runAtMs ?? run.ts, now)}
             facts={[run.status, deliveryText(run), run.model, tookText(run), tokensText(run)]}
@@ -136,9 +136,9 @@ function Runs({ view, job, now }: { view: ViewProps; job: Job; now: number }): V
                 Open its conversation
               </button>
             )}
-          </Row>
+          </ListRow>
         ))}
-      </Rows>
+      </RowList>
     </ViewFrame>
   );
 }
@@ -164,7 +164,7 @@ function whatOf({ payload }: Job): string {
 }
 
 /** A schedule in words. */
-export function scheduleText(schedule: Job["schedule"]): string {
+function scheduleText(schedule: Job["schedule"]): string {
   switch (schedule.kind) {
     case "at":
       return `once, at ${new Date(schedule.at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;

@@ -15,6 +15,9 @@ const LEVELS = [
 ] as const;
 type Level = (typeof LEVELS)[number][0];
 
+/** Events within this time share a read, which finds the lines that were written just after the first one. */
+const SHARED_MS = 250;
+
 interface Line {
   readonly id: number;
   readonly level: string;
@@ -25,7 +28,7 @@ interface Line {
 }
 
 /** The lines of the gateway's log, followed while the view is open. */
-export function Content(props: ViewProps): VNode {
+export function LogsView(props: ViewProps): VNode {
   const [level, setLevel] = useState<Level>("info");
   const [words, setWords] = useState("");
   const [isFollowed, setFollowed] = useState(true);
@@ -100,7 +103,18 @@ function useLog({ state, chat }: ViewProps, isFollowed: boolean) {
       }
     };
     void read();
-    return isFollowed ? chat.listen(FOLLOWED, () => void read()) : undefined;
+    if (!isFollowed) return undefined;
+    let timer: number | undefined;
+    const end = chat.listen(FOLLOWED, () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void read();
+      }, SHARED_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
   }, [chat, isConnected, isFollowed]);
   return log;
 }

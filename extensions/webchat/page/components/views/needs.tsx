@@ -1,14 +1,17 @@
 import type { VNode } from "preact";
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { channelName } from "../../model/format.ts";
+import { needsOf } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
 import { Questions } from "../common/questions.tsx";
 import {
-  type Acting,
+  type ViewActs,
   ActButton,
-  Row,
-  Rows,
+  isUsedUp,
+  ListRow,
+  RowList,
   SureButton,
+  USED_UP,
   useActing,
   useAnswer,
   ViewFrame,
@@ -19,32 +22,23 @@ import {
 type Account = NonNullable<Answers["status"]["channels"]>[number];
 
 /** Everything that waits for a person, each with the act that ends it. */
-export function Content(props: ViewProps): VNode {
+export function NeedsView(props: ViewProps): VNode {
   const { state, chat } = props;
-  const status = useAnswer(props, { method: "status", changedBy: ["health", "config.changed"] });
-  const outbox = useAnswer(props, {
-    method: "outbox.list",
-    params: { open: true, limit: 200 },
-    changedBy: ["health", "session.queue"],
-  });
-  const acting = useActing(outbox.again);
-  const accounts = (status.answer?.channels ?? []).filter((account) => troubleOf(account) !== undefined);
-  const unsent = (outbox.answer?.rows ?? []).filter((row) => row.state === "failed" || row.state === "unknown");
-  const { problems } = state.status;
-  const people = state.approvals.length + state.people.pairings.length;
-  const isNothing = people + problems.length + accounts.length + unsent.length === 0;
+  const { accounts, keys, budgets, unsent, isRead, problems, again } = useNeeds(props);
+  const acting = useActing(again);
+  const isNothing = needsOf(state) + accounts.length + keys.length + budgets.length + unsent.length === 0;
   return (
-    <ViewFrame problems={[status.problem, outbox.problem, acting.problem]} isRead={status.answer !== undefined}>
+    <ViewFrame problems={[...problems, acting.problem]} isRead={isRead}>
       {isNothing && <p class="view-empty">Nothing waits for you.</p>}
       <Questions state={state} chat={chat} />
-      <Rows title="The gateway">
-        {problems.map(({ message, fix }) => (
-          <Row key={message} title={message} facts={[fix]} />
+      <RowList title="The gateway">
+        {state.status.problems.map(({ message, fix }) => (
+          <ListRow key={message} title={message} facts={[fix]} />
         ))}
-      </Rows>
-      <Rows title="Channels">
+      </RowList>
+      <RowList title="Channels">
         {accounts.map((account) => (
-          <Row
+          <ListRow
             key={`${account.channel}:${account.accountId}`}
             title={`${account.label ?? account.channel}, ${account.accountId}`}
             error={troubleOf(account)}
@@ -52,20 +46,65 @@ export function Content(props: ViewProps): VNode {
             actions={<ActButton label="Show the channels" act={() => chat.show("channels")} />}
           />
         ))}
-      </Rows>
-      <Rows title="Answers that were not delivered">
+      </RowList>
+      <RowList title="Keys of models">
+        {keys.map(({ provider, displayName }) => (
+          <ListRow
+            key={provider}
+            title={displayName}
+            error="Its key has expired."
+            actions={chat.mayChangeModel && <ActButton label="Change the key" act={() => chat.show("model")} />}
+          />
+        ))}
+      </RowList>
+      <RowList title="Budgets">
+        {budgets.map(({ key, what }) => (
+          <ListRow
+            key={`${key}:${what}`}
+            title={what}
+            facts={[key]}
+            error={USED_UP}
+            actions={<ActButton label="Show the usage" act={() => chat.visit("usage")} />}
+          />
+        ))}
+      </RowList>
+      <RowList title="Answers that were not delivered">
         {unsent.map((row) => (
           <UnsentRow key={row.id} row={row} chat={chat} acting={acting} />
         ))}
-      </Rows>
+      </RowList>
     </ViewFrame>
   );
+}
+
+const OFTEN = { changedBy: ["health", "config.changed"] };
+
+/** What the gateway alone knows of that waits. */
+function useNeeds(props: ViewProps) {
+  const status = useAnswer(props, { method: "status", ...OFTEN });
+  const keys = useAnswer(props, { method: "models.authStatus", ...OFTEN });
+  const usage = useAnswer(props, { method: "usage.status", ...OFTEN });
+  const outbox = useAnswer(props, {
+    method: "outbox.list",
+    params: { open: true, limit: 200 },
+    changedBy: ["health", "session.queue"],
+  });
+  const reads = [status, keys, usage, outbox];
+  return {
+    accounts: (status.answer?.channels ?? []).filter((account) => troubleOf(account) !== undefined),
+    keys: (keys.answer?.providers ?? []).filter((one) => one.status === "expired"),
+    budgets: (usage.answer?.budgets ?? []).filter(isUsedUp),
+    unsent: (outbox.answer?.rows ?? []).filter((row) => row.state === "failed" || row.state === "unknown"),
+    isRead: reads.every(({ answer, problem }) => answer !== undefined || problem !== undefined),
+    problems: reads.map(({ problem }) => problem),
+    again: outbox.again,
+  };
 }
 
 interface UnsentProps {
   readonly row: Answers["outbox.list"]["rows"][number];
   readonly chat: ViewProps["chat"];
-  readonly acting: Acting;
+  readonly acting: ViewActs;
 }
 
 function UnsentRow({ row, chat, acting }: UnsentProps): VNode {
@@ -73,7 +112,7 @@ function UnsentRow({ row, chat, acting }: UnsentProps): VNode {
   const { act, isBusy } = acting;
   const { id, text, channel, createdAt, state, error } = row;
   return (
-    <Row
+    <ListRow
       title={text === "" ? "A file" : text.slice(0, MOST_TEXT)}
       facts={[channelName(channel), when(createdAt, now), state === "unknown" ? UNKNOWN : undefined]}
       error={error}

@@ -3,7 +3,17 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { dollars, sessionTitle, shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
-import { Pick, Row, Rows, useAnswer, ViewFrame, type ViewProps, when } from "./view-parts.tsx";
+import {
+  isUsedUp,
+  Pick,
+  ListRow,
+  RowList,
+  USED_UP,
+  useAnswer,
+  ViewFrame,
+  type ViewProps,
+  when,
+} from "./view-parts.tsx";
 
 type Figures = Answers["usage.cost"]["totals"];
 type Budget = Answers["usage.status"]["budgets"][number];
@@ -26,7 +36,7 @@ const PERIODS = [
 type Period = (typeof PERIODS)[number][0];
 
 /** What models took: by day, by model, person, conversation, agent or job; the budgets, and the limits of providers. */
-export function Content(props: ViewProps): VNode {
+export function UsageView(props: ViewProps): VNode {
   const now = useNow(60_000);
   const [by, setBy] = useState<Group>("model");
   const [period, setPeriod] = useState<Period>("30d");
@@ -47,23 +57,23 @@ export function Content(props: ViewProps): VNode {
     >
       {totals && <p class="view-sum">{amountText(totals)}</p>}
       {cost.answer && <Days cost={cost.answer} />}
-      <Rows title="Budgets">
+      <RowList title="Budgets">
         {budgets.map((budget) => (
           <BudgetRow key={`${budget.key}:${budget.what}`} budget={budget} />
         ))}
-      </Rows>
-      <Rows title={GROUPS.find(([value]) => value === by)?.[1] ?? by} empty="Nothing was used.">
+      </RowList>
+      <RowList title={GROUPS.find(([value]) => value === by)?.[1] ?? by} empty="Nothing was used.">
         {rows.map(({ name, ...figures }) => (
-          <Row
+          <ListRow
             key={name}
             title={by === "session" ? sessionTitle(name, titleIn(props, name)) : name}
             facts={[amountText(figures), callsText(figures.calls), unpriced(figures)]}
           />
         ))}
-      </Rows>
-      <Rows title="Limits of the providers">
+      </RowList>
+      <RowList title="Limits of the providers">
         {providers.map(({ provider, displayName, profileId, windows, fetchedAt }) => (
-          <Row
+          <ListRow
             key={`${provider}:${profileId ?? ""}`}
             title={profileId === undefined ? displayName : `${displayName}, ${profileId}`}
             facts={[
@@ -72,7 +82,7 @@ export function Content(props: ViewProps): VNode {
             ]}
           />
         ))}
-      </Rows>
+      </RowList>
     </ViewFrame>
   );
 }
@@ -128,16 +138,15 @@ function BudgetRow({ budget }: { budget: Budget }): VNode {
     ...(usd ? [[usd, `$${usd.taken.toFixed(2)} of $${usd.limit.toFixed(2)}`] as const] : []),
     ...(tokens ? [[tokens, `${shortCount(tokens.taken)} of ${shortCount(tokens.limit)} tokens`] as const] : []),
   ];
-  const isUsedUp = parts.some(([{ taken, limit }]) => taken >= limit);
   return (
-    <Row
+    <ListRow
       title={what}
       facts={[...parts.map(([, text]) => text), key]}
-      error={isUsedUp ? "It is used up: no model is asked until it is raised or its period ends." : undefined}
+      error={isUsedUp(budget) ? USED_UP : undefined}
     >
       {parts.map(([{ taken, limit }, text]) => (
         <progress key={text} aria-label={text} max={limit} value={Math.min(taken, limit)} />
       ))}
-    </Row>
+    </ListRow>
   );
 }

@@ -58,14 +58,14 @@ export function useAnswer<Method extends keyof Answers>(
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** An action of a view: what it does now, and why it failed last. */
-export interface Acting {
+export interface ViewActs {
   readonly isBusy: boolean;
   readonly problem: string | undefined;
   readonly act: (work: () => Promise<unknown>) => void;
 }
 
 /** Runs one action at a time; `done` is called after each. */
-export function useActing(done: () => void): Acting {
+export function useActing(done: () => void): ViewActs {
   const [now, setNow] = useState<{ isBusy: boolean; problem?: string }>({ isBusy: false });
   const act = (work: () => Promise<unknown>): void => {
     setNow({ isBusy: true });
@@ -115,7 +115,7 @@ interface RowProps {
 }
 
 /** One thing of a list: its name, its facts in one line, what is wrong with it, what can be done. */
-export function Row({ title, name, facts = [], error, actions, children }: RowProps): VNode {
+export function ListRow({ title, name, facts = [], error, actions, children }: RowProps): VNode {
   const shown = facts.filter((fact) => fact !== undefined && fact !== "");
   return (
     <li class="view-row" aria-label={name ?? (typeof title === "string" ? title : undefined)}>
@@ -131,7 +131,7 @@ export function Row({ title, name, facts = [], error, actions, children }: RowPr
 }
 
 /** A list of rows with a heading; `empty` is shown in place of no row. */
-export function Rows(props: { title: string; empty?: ComponentChildren; children: readonly VNode[] }): VNode | null {
+export function RowList(props: { title: string; empty?: ComponentChildren; children: readonly VNode[] }): VNode | null {
   const { title, empty, children } = props;
   if (children.length === 0 && empty === undefined) return null;
   return (
@@ -170,6 +170,13 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
     </>
   );
 }
+
+type Budget = Answers["usage.status"]["budgets"][number];
+
+export const isUsedUp = ({ usd, tokens }: Budget): boolean =>
+  [usd, tokens].some((part) => part !== undefined && part.taken >= part.limit);
+
+export const USED_UP = "It is used up: no model is asked until it is raised or its period ends.";
 
 interface PickProps<Value extends string> {
   readonly label: string;

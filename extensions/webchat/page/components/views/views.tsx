@@ -1,40 +1,57 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { addressOf } from "../../model/address.ts";
-import { needsOf, type PageState, type View, VIEWS } from "../../model/state.ts";
+import { needsOf, type PageState, type PageView, VIEWS } from "../../model/state.ts";
 import { Icon, type IconName } from "../common/icons.tsx";
 import type { ViewProps } from "./view-parts.tsx";
+
+type Content = (props: ViewProps) => VNode;
 
 interface ViewFacts {
   readonly title: string;
   readonly icon: IconName;
   /** Without these methods of the gateway the view is not offered. */
   readonly methods: readonly string[];
-  readonly load: () => Promise<{ readonly Content: (props: ViewProps) => VNode }>;
+  readonly load: () => Promise<Content>;
 }
 
 /** The views beside the chat. The code of each is loaded when it is opened. */
-const FACTS: Readonly<Record<View, ViewFacts>> = {
-  needs: { title: "Needs you", icon: "bell", methods: ["status"], load: () => import("./needs.tsx") },
+const FACTS: Readonly<Record<PageView, ViewFacts>> = {
+  needs: {
+    title: "Needs you",
+    icon: "bell",
+    methods: ["status"],
+    load: async () => (await import("./needs.tsx")).NeedsView,
+  },
   conversations: {
     title: "All chats",
     icon: "search",
     methods: ["sessions.list", "sessions.search"],
-    load: () => import("./conversations.tsx"),
+    load: async () => (await import("./conversations.tsx")).ConversationsView,
   },
-  jobs: { title: "Jobs", icon: "clock", methods: ["cron.list", "cron.runs"], load: () => import("./jobs.tsx") },
+  jobs: {
+    title: "Jobs",
+    icon: "clock",
+    methods: ["cron.list", "cron.runs"],
+    load: async () => (await import("./jobs.tsx")).JobsView,
+  },
   usage: {
     title: "Usage",
     icon: "bars",
     methods: ["usage.cost", "usage.status"],
-    load: () => import("./usage.tsx"),
+    load: async () => (await import("./usage.tsx")).UsageView,
   },
-  logs: { title: "Logs", icon: "lines", methods: ["logs.tail"], load: () => import("./logs.tsx") },
+  logs: {
+    title: "Logs",
+    icon: "lines",
+    methods: ["logs.tail"],
+    load: async () => (await import("./logs.tsx")).LogsView,
+  },
 };
 
-export const viewTitle = (view: View): string => FACTS[view].title;
+export const viewTitle = (view: PageView): string => FACTS[view].title;
 
-function offered({ hello }: PageState): readonly View[] {
+function offered({ hello }: PageState): readonly PageView[] {
   return VIEWS.filter((view) => FACTS[view].methods.every((method) => hello?.methods.includes(method) === true));
 }
 
@@ -66,13 +83,13 @@ export function ViewLinks({ state, chat, done }: ViewProps & { readonly done: ()
 }
 
 /** The open view, in place of the conversation. */
-export function OpenView({ state, chat, view }: ViewProps & { readonly view: View }): VNode {
-  const [loaded, setLoaded] = useState<{ readonly view: View; readonly Content: (props: ViewProps) => VNode }>();
-  const [failed, setFailed] = useState<View>();
+export function ShownView({ state, chat, view }: ViewProps & { readonly view: PageView }): VNode {
+  const [loaded, setLoaded] = useState<{ readonly view: PageView; readonly Content: Content }>();
+  const [failed, setFailed] = useState<PageView>();
   useEffect(() => {
     let isWanted = true;
     FACTS[view].load().then(
-      ({ Content }) => isWanted && setLoaded({ view, Content }),
+      (content) => isWanted && setLoaded({ view, Content: content }),
       () => isWanted && setFailed(view),
     );
     return () => {

@@ -1,13 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import JSON5 from "json5";
-import { afterEach, expect, test, vi } from "vitest";
-import { run, stateDir, type Env } from "../../../kit/gateway/cli.ts";
+import { expect, test } from "vitest";
+import { ended, run, start, stateDir, type Env } from "../../../kit/gateway/cli.ts";
 import { fakeGateway, TOKEN } from "../fake-gateway.ts";
 
 const BASE = ["onboard", "--non-interactive", "--accept-risk", "--mode", "remote"];
-
-afterEach(() => vi.unstubAllEnvs());
 
 async function stage(config?: string, more: Env = {}) {
   const gateway = await fakeGateway({ health: () => ({ ok: true }) });
@@ -34,12 +32,9 @@ test("a gateway elsewhere takes the login once, and the commands talk to it from
   expect((await run(["health"], env)).code).toBe(0);
   expect(gateway.requests.map(({ method }) => method)).toEqual(["health"]);
   expect((await run(["dashboard"], env)).out).toBe(`http://127.0.0.1:${gateway.port}/#token=${TOKEN}\n`);
-  // The gateway itself reads the environment of its process.
-  vi.stubEnv("OPENCLAW_STATE_DIR", env.OPENCLAW_STATE_DIR);
-  for (const verb of ["run", "install"]) {
-    const refused = await run(["gateway", verb], env);
+  const none = [await ended(start(["gateway", "run"], env)), await run(["gateway", "install"], env)];
+  for (const refused of none)
     expect([refused.code, refused.err]).toEqual([78, expect.stringMatching(/"remote"[\s\S]*gateway\.mode local/)]);
-  }
 });
 
 test.each([

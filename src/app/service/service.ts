@@ -26,7 +26,6 @@ export function managerFor(
 
 /** Choices of a person for the service. */
 export interface ServiceChoices {
-  readonly port?: number | undefined;
   /** Program that runs the gateway's script instead of this Node. */
   readonly runtimePath?: string | undefined;
   /** Program that is given the whole command line. */
@@ -46,9 +45,8 @@ export function servicePlan(
       fix: "Move the directory to a path without one.",
     });
   const profile = profileOf(stateDir, home);
-  const port = choices.port === undefined ? [] : ["--port", String(choices.port)];
   const node = choices.runtimePath ?? realpathSync(process.execPath);
-  const argv = [node, join(installedRoot(), "bin", "openclaw.mjs"), "gateway", "run", ...port];
+  const argv = [node, join(installedRoot(), "bin", "openclaw.mjs"), "gateway", "run"];
   const isOwnConfig = resolve(configPath) !== join(stateDir, "openclaw.json");
   const { NODE_EXTRA_CA_CERTS: certificates } = env;
   return {

@@ -29,6 +29,9 @@ async function machine(config: (port: number) => string, more: Env = {}) {
   };
 }
 
+const unitName = (dir: string) =>
+  readdirSync(join(dir, ".config", "systemd", "user")).find((name) => name.endsWith(".service")) ?? "none";
+
 const REFERENCES = `
   models: { providers: { mine: { baseUrl: "http://127.0.0.1:1/v1", apiKey: { source: "env", id: "MODEL_REF" }, models: [{ id: "m" }] } } },
   channels: { telegram: { botToken: { source: "env", provider: "default", id: "CHANNEL_REF" } } },
@@ -85,6 +88,18 @@ describe.skipIf(process.platform !== "linux")("gateway install", () => {
     const { code } = await run(["gateway", "install", "--token", TOKEN], env);
     expect([code, kept()]).toEqual([0, []]);
     expect(readFileSync(join(dir, "credentials", "gateway-token"), "utf8")).toBe(`${TOKEN}\n`);
+  });
+
+  test("--port goes into the config, where every command finds it", async () => {
+    const { env, dir } = await machine(() => `{ gateway: { port: 1, auth: { token: "${TOKEN}" } } }`);
+    const other = await machine((port) => `{ gateway: { port: ${port} } }`);
+    const [, port = ""] = /port: (\d+)/.exec(readFileSync(join(other.dir, "openclaw.json"), "utf8")) ?? [];
+    const { code, out } = await run(["gateway", "install", "--port", port], env);
+    expect([code, out]).toEqual([0, expect.stringContaining(`gateway.port of the config is ${port} now.`)]);
+    expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toContain(`port: ${port}`);
+    const unit = readFileSync(join(dir, ".config", "systemd", "user", unitName(dir)), "utf8");
+    expect(unit).not.toContain("--port");
+    expect((await run(["dashboard"], env)).out).toContain(`:${port}/`);
   });
 
   test("doctor tells of variables that the terminal has and the service lacks", async () => {

@@ -9,6 +9,7 @@ import { readStateLock } from "../../../../store/lock/lock.ts";
 import { OpenClawError, withFix } from "../../../../types/errors.ts";
 import { unlessMissing } from "../../../../utils/missing.ts";
 import { isInside } from "../../../../utils/real-path.ts";
+import { writeConfigValues } from "../../../config/edit/write.ts";
 import { requireLocal } from "../../../config/remote.ts";
 import { loadConfig } from "../../../config/load.ts";
 import type { StatePaths } from "../../../config/paths.ts";
@@ -29,6 +30,7 @@ const START_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
 export interface InstallFlags extends ServiceChoices {
+  readonly port?: number | undefined;
   readonly token?: string;
   readonly force?: boolean;
   readonly json?: boolean;
@@ -40,8 +42,12 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   requireLocal(state.config);
   const { paths } = state;
   const { manager, scene } = serviceHere(io.env);
+  // The config has the port, so that every command and a gateway that is run by hand use the same.
+  const { port } = flags;
   const plan = servicePlan(paths, scene, flags);
   await refuseForeign(manager, flags.force === true);
+  const isOtherPort = port !== undefined && port !== state.config.gateway.port;
+  if (isOtherPort) await writeConfigValues(state.load, [{ path: ["gateway", "port"], value: port }]);
   if (flags.token !== undefined) await keepToken(flags.token, state);
   const secrets = await secretsFor(io, state, flags);
   const kept = await keepSecrets(plan.secretsFile, secrets, flags.token === undefined ? [] : [TOKEN_VARIABLE]);
@@ -53,6 +59,7 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   }
   const enabled = await manager.enable();
   const notes = [
+    ...(isOtherPort ? [`gateway.port of the config is ${port} now.`] : []),
     ...(kept.length > 0
       ? [
           `${kept.join(", ")}: written into ${plan.secretsFile}, because a service does not have the variables of this terminal.`,

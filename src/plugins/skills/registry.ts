@@ -42,6 +42,9 @@ export interface FoundSkill {
   /** The form in which it can be installed. */
   readonly ref: string;
   readonly name: string;
+  /** Its name in the registry, and the handle of its publisher. */
+  readonly slug: string;
+  readonly owner?: string;
   readonly about?: string;
   readonly updatedAt?: string;
 }
@@ -78,6 +81,8 @@ export async function searchSkills(registry: Registry, words: string, limit: num
     return {
       ref: skillRefText({ slug: row.slug, ...defined({ owner }) }),
       name: row.displayName ?? row.slug,
+      slug: row.slug,
+      ...defined({ owner }),
       ...defined({ about: row.summary ?? undefined }),
       ...(typeof row.updatedAt === "number" && { updatedAt: new Date(row.updatedAt).toISOString() }),
     };

@@ -1,5 +1,8 @@
 import { z } from "zod";
-import { defineMethod, type Method } from "../../../types/method.ts";
+import { registryOf, searchSkills } from "../../../plugins/skills/registry.ts";
+import { OpenClawError, withFix } from "../../../types/errors.ts";
+import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
+import { defined } from "../../../utils/defined.ts";
 import { reportSkills, skillReport } from "../../compose/skill-report.ts";
 import { skillSources } from "../../compose/skill-sources.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -7,6 +10,19 @@ import { agentCalled } from "./agent-called.ts";
 import { writeByClient } from "./write-by-client.ts";
 
 const name = z.string().min(1).max(200);
+/** A skill of the registry, in OpenClaw's words. */
+const foundSkill = z.looseObject({
+  score: z.number(),
+  slug: z.string(),
+  registry: z.string(),
+  ownerHandle: z.string().optional(),
+  /** What `openclaw skills install` takes. */
+  installRef: z.string(),
+  displayName: z.string(),
+  summary: z.string().optional(),
+  updatedAt: z.number().optional(),
+});
+
 /** The methods that show the skills of an agent, and switch skills on and off. */
 export const skillMethods = (parts: Parts): readonly Method[] => [
   defineMethod({
@@ -23,13 +39,12 @@ export const skillMethods = (parts: Parts): readonly Method[] => [
       return reportSkills(agent, skillSources(agent, { config, stateDir, env: process.env, pluginDirs }));
     },
   }),
-  // The gateway knows no registry of skills.
   defineMethod({
     name: "skills.search",
     scope: "operator.read",
-    params: z.looseObject({ query: z.string().optional() }),
-    result: z.looseObject({ results: z.array(z.unknown()) }),
-    run: async () => ({ results: [] }),
+    params: z.looseObject({ query: z.string().max(400).optional(), limit: z.int().min(1).max(100).default(20) }),
+    result: z.looseObject({ results: z.array(foundSkill) }),
+    run: ({ query = "", limit }) => search(query, limit),
   }),
   defineMethod({
     name: "skills.update",
@@ -49,6 +64,31 @@ export const skillMethods = (parts: Parts): readonly Method[] => [
     run: (asked) => updateSkill(asked, parts),
   }),
 ];
+
+/** Asks the registry that `openclaw skills search` asks. Throws UNAVAILABLE when it does not answer. */
+async function search(query: string, limit: number): Promise<{ results: z.output<typeof foundSkill>[] }> {
+  try {
+    const registry = registryOf(process.env);
+    const found = await searchSkills(registry, query, limit);
+    // The registry says only the order.
+    const results = found.map(({ ref, name: displayName, slug, owner, about, updatedAt }, at) => ({
+      score: 1 / (at + 1),
+      slug,
+      registry: registry.address.href,
+      installRef: ref,
+      displayName,
+      ...defined({
+        ownerHandle: owner,
+        summary: about,
+        updatedAt: updatedAt === undefined ? undefined : Date.parse(updatedAt),
+      }),
+    }));
+    return { results };
+  } catch (error) {
+    if (error instanceof OpenClawError) throw new MethodError("UNAVAILABLE", withFix(error));
+    throw error;
+  }
+}
 
 interface SkillUpdate {
   readonly skillKey: string;

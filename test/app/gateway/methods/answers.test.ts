@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startFakeWhatsapp, type FakeWhatsApp } from "../../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
 import { startFakeModel, type FakeModel } from "../../../fakes/model.ts";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
@@ -44,7 +47,16 @@ const TEA_TIMER = `export default { register(api) {
     toolName === "read" ? { requireApproval: { title: "May I?", description: "a call" } } : undefined);
 } };`;
 
+/** A registry of skills that finds one. */
+const registry = createServer((_request, response) => {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end('{"results":[{"slug":"tea","displayName":"Tea","ownerHandle":"ann"}]}');
+});
+
 beforeAll(async () => {
+  await once(registry.listen(0, "127.0.0.1"), "listening");
+  const { port } = registry.address() as AddressInfo;
+  vi.stubEnv("OPENCLAW_CLAWHUB_URL", `http://127.0.0.1:${port}`);
   model = await startFakeModel();
   // No answer ends by itself while the next requests come.
   model.answer((call) => (call.said.includes("SLOW") ? "hang" : replyTo(call)));
@@ -64,6 +76,9 @@ beforeAll(async () => {
   await play(requestsFor(fixture.telegram, fixture.dir));
 }, 180_000);
 afterAll(async () => {
+  vi.unstubAllEnvs();
+  registry.close();
+  registry.closeAllConnections();
   client.close();
   await fixture.close();
   await whatsapp.close();
@@ -190,6 +205,8 @@ test("each answer has the shape that its method states, and no key beside it", a
 /** Where an answer differs from the protocol's shape, and why. */
 const DIFFERENCES: Readonly<Record<string, string>> = {
   "artifacts.list: artifacts.[]": "the stated shape is of a version in which images came without their bytes",
+  "skills.search: results.[]":
+    "the stated shape is older than the registry and the publisher of a result, which 2026.9.6 has",
   "logs.tail: file": "the gateway of this test writes no log, so that there is no file",
 };
 

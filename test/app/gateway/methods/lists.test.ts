@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
 import { connectParams, RawClient } from "../../../kit/server/server.ts";
@@ -76,7 +78,6 @@ describe("a list of the protocol has its shape", () => {
     ["progressCard.get", { sessionKey: SESSION }, "ProgressCardGetResult"],
     ["question.list", {}, "QuestionListResult"],
     ["skills.curator.status", {}, "SkillsCuratorStatusResult"],
-    ["skills.search", { query: "tea" }, "SkillsSearchResult"],
     ["skills.securityVerdicts", {}, "SkillsSecurityVerdictsResult"],
     ["skills.proposals.list", {}, "SkillsProposalsListResult"],
     ["talk.catalog", {}, "TalkCatalogResult"],
@@ -92,6 +93,41 @@ describe("a list of the protocol has its shape", () => {
     expect(answer).toBeDefined();
     expectShape(shape, answer);
   });
+});
+
+test("skills.search asks the registry, and says what does not answer", async () => {
+  const asked: string[] = [];
+  const row = {
+    slug: "tea",
+    displayName: "Tea",
+    summary: "About tea.",
+    ownerHandle: "ann",
+    updatedAt: 1_700_000_000_000,
+  };
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ results: [row] }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = z.looseObject({ port: z.number() }).parse(server.address());
+  vi.stubEnv("OPENCLAW_CLAWHUB_URL", `http://127.0.0.1:${port}`);
+  try {
+    const answer = await ask("skills.search", { query: "tea time", limit: 5 });
+    const [{ registry, ownerHandle, ...older } = {}] = z
+      .looseObject({ results: z.array(z.looseObject({})) })
+      .parse(answer).results;
+    // The protocol's package is older than 2026.9.6, which has these two.
+    expectShape("SkillsSearchResult", { results: [older] });
+    expect([registry, ownerHandle]).toEqual([`http://127.0.0.1:${port}/`, "ann"]);
+    expect(older).toMatchObject({ slug: "tea", installRef: "@ann/tea", displayName: "Tea" });
+    expect(asked[0]).toMatch(/^\/api\/v1\/search\?q=tea\+time&limit=5$/);
+    await new Promise((resolve) => server.close(resolve).closeAllConnections());
+    const { error } = answered.parse(await client.request("skills.search", { query: "tea" }));
+    expect(error).toMatchObject({ code: "UNAVAILABLE" });
+  } finally {
+    vi.unstubAllEnvs();
+    server.close();
+  }
 });
 
 test.each([

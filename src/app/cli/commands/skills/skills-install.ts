@@ -270,7 +270,8 @@ interface SearchFlags {
 export async function skillsSearch(io: Io, words: readonly string[], flags: SearchFlags): Promise<number> {
   const registry = registryOf(io.env);
   const found = await searchSkills(registry, words.join(" "), flags.limit);
-  if (flags.json === true) writeJson(io, { registry: registry.address.href, results: found });
+  const rows = found.map(({ slug: _slug, owner: _owner, ...row }) => row);
+  if (flags.json === true) writeJson(io, { registry: registry.address.href, results: rows });
   else if (found.length === 0) io.out(`${dim(io, "Nothing was found.")}\n`);
   else {
     io.out(

@@ -26,6 +26,8 @@ export function managerFor(
 
 /** Choices of a person for the service. */
 export interface ServiceChoices {
+  /** Port on the command line, as earlier versions wrote it; `gateway install` writes `gateway.port` instead. */
+  readonly port?: number | undefined;
   /** Program that runs the gateway's script instead of this Node. */
   readonly runtimePath?: string | undefined;
   /** Program that is given the whole command line. */
@@ -45,8 +47,9 @@ export function servicePlan(
       fix: "Move the directory to a path without one.",
     });
   const profile = profileOf(stateDir, home);
+  const port = choices.port === undefined ? [] : ["--port", String(choices.port)];
   const node = choices.runtimePath ?? realpathSync(process.execPath);
-  const argv = [node, join(installedRoot(), "bin", "openclaw.mjs"), "gateway", "run"];
+  const argv = [node, join(installedRoot(), "bin", "openclaw.mjs"), "gateway", "run", ...port];
   const isOwnConfig = resolve(configPath) !== join(stateDir, "openclaw.json");
   const { NODE_EXTRA_CA_CERTS: certificates } = env;
   return {

@@ -54,13 +54,15 @@ describe("a service", () => {
 
   it("has absolute programs, the state directory and no secrets in its plan", () => {
     const env = { HOME, OPENCLAW_STATE_DIR: "/srv/state", OPENCLAW_CONFIG_PATH: "/etc/c.json", OPENAI_API_KEY: "sk-1" };
-    const plan = servicePlan(resolvePaths(env), { env, home: HOME }, { wrapper: "/usr/bin/nice" });
+    const plan = servicePlan(resolvePaths(env), { env, home: HOME }, { port: 4711, wrapper: "/usr/bin/nice" });
     expect(plan.argv).toEqual([
       "/usr/bin/nice",
       expect.stringMatching(/^\/.*node$/),
       expect.stringMatching(/^\/.*openclaw.mjs$/),
       "gateway",
       "run",
+      "--port",
+      "4711",
     ]);
     expect(plan.env).toMatchObject({
       HOME,

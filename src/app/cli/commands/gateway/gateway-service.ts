@@ -30,7 +30,6 @@ const START_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
 export interface InstallFlags extends ServiceChoices {
-  readonly port?: number | undefined;
   readonly token?: string;
   readonly force?: boolean;
   readonly json?: boolean;
@@ -43,8 +42,8 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   const { paths } = state;
   const { manager, scene } = serviceHere(io.env);
   // The config has the port, so that every command and a gateway that is run by hand use the same.
-  const { port } = flags;
-  const plan = servicePlan(paths, scene, flags);
+  const { port, ...choices } = flags;
+  const plan = servicePlan(paths, scene, choices);
   await refuseForeign(manager, flags.force === true);
   const isOtherPort = port !== undefined && port !== state.config.gateway.port;
   if (isOtherPort) await writeConfigValues(state.load, [{ path: ["gateway", "port"], value: port }]);

@@ -93,7 +93,10 @@ test.each(pages)("the command line takes each command that %s shows", async (pag
 /** Lines that a test cannot run, by what they need. */
 const NEEDS: readonly (readonly [RegExp, string])[] = [
   [/…|<\w+>/, "a value of the reader's"],
-  [/^npm (?:ci|start|test|run|install)|^npx |_KEY=…|^node (?:-p|bin)|^cp "\$\(npm|npm start/, "a clone or a registry"],
+  [
+    /^npm (?:ci|start|test|run|install|pack)|^npx |_KEY=…|^node (?:-p|bin)|^cp "\$\(npm|npm start/,
+    "a clone or a registry",
+  ],
   [/gateway run/, "a terminal of its own"],
   [/--follow|--local/, "a terminal of its own"],
   [/^(?:curl|systemctl|loginctl|docker|printf 'FROM|signal-cli|sudo|brew)|^ +-|^ +docker/, "another program"],

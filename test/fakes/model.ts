@@ -56,6 +56,8 @@ export type ModelReply =
       readonly reason?: FakeReason;
       /** Comments that keep the connection alive once the words are out. */
       readonly pingMs?: number;
+      /** Called before each of these comments. */
+      readonly onPing?: () => void;
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly tool: string; readonly args: Record<string, unknown> }
@@ -248,8 +250,8 @@ async function stream(response: http.ServerResponse, given: StreamedReply, voice
 }
 
 function finish(response: http.ServerResponse, reply: Words, voice: Voice): void {
-  const { ending = "whole", reason = reply.tool === undefined ? "stop" : "tool", pingMs } = reply;
-  if (pingMs !== undefined) ping(response, pingMs);
+  const { ending = "whole", reason = reply.tool === undefined ? "stop" : "tool", pingMs, onPing } = reply;
+  if (pingMs !== undefined) ping(response, pingMs, onPing);
   if (ending === "whole") response.end(voice.finish(reason) + voice.done);
   if (ending === "unreasoned") response.end(voice.done);
   if (ending === "eof") response.end();
@@ -284,8 +286,11 @@ async function lateCounts(response: http.ServerResponse, events: string, voice: 
   response.write(counts + voice.done);
 }
 
-function ping(response: http.ServerResponse, everyMs: number): void {
-  const timer = setInterval(() => response.write(": still here\n\n"), everyMs);
+function ping(response: http.ServerResponse, everyMs: number, onPing?: () => void): void {
+  const timer = setInterval(() => {
+    onPing?.();
+    response.write(": still here\n\n");
+  }, everyMs);
   response.once("close", () => clearInterval(timer));
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callModel, type CallFacts, type CallOptions } from "../../src/providers/call.ts";
 import { createModels, type ModelHandle } from "../../src/providers/catalog.ts";
 import { classifyFailure } from "../../src/providers/failure.ts";
-import { systemClock, type Clock } from "../../src/types/clock.ts";
+import type { Clock } from "../../src/types/clock.ts";
 import type { AssistantMessage } from "../../src/types/run/model.ts";
 import { startFakeModel, type FakeModel, type ModelReply } from "../fakes/model.ts";
 
@@ -202,16 +202,19 @@ describe.each(APIS)("a call of %s", (api) => {
   it("takes comments for signs of life", async () => {
     const gone = new AbortController();
     let looks = 0;
+    // The time moves with the comments alone, so that a slow machine is no silence.
+    const byHand = handClock();
     const clock: Clock = {
-      ...systemClock,
+      ...byHand,
       after(ms, look) {
         looks += 1;
         if (looks > 4) gone.abort();
-        return systemClock.after(ms, look);
+        return byHand.after(ms, look);
       },
     };
-    const reply = { text: "Let me think", ending: "stall", pingMs: 10 } as const;
-    const { message } = await ask(api, reply, { idleMs: 120, signal: gone.signal, clock });
+    const onPing = () => byHand.pass(1000);
+    const reply = { text: "Let me think", ending: "stall", pingMs: 1, onPing } as const;
+    const { message } = await ask(api, reply, { idleMs: 60_000, signal: gone.signal, clock });
     expect(message.stopReason).toBe("aborted");
   });
 

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { call } from "../kit/gateway/rpc.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
+import { png } from "../kit/pictures.ts";
 import { SOON, type Tab } from "./browser.ts";
 import { pageWorld } from "./page-world.ts";
 import { twoModels } from "./two-models.ts";
 
+const PICTURE = png(2, 2).toString("base64");
 const NARROW = { width: 390, height: 780 };
 
 describe.skipIf(!hasChromium)("the views of the page of the built gateway", () => {
@@ -161,6 +163,28 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await page.goBack();
     await page.getByRole("button", { name: "Show the channels" }).click();
     await page.getByRole("dialog", { name: "Channels" }).waitFor();
+  });
+
+  test("what is being written stays in the chat, and Escape in a view stops no answer", async () => {
+    world.model.answer(() => ({ text: "Slowly.", ending: "stall" }));
+    const tab = await world.browser.open(await world.home.start());
+    const { page } = tab;
+    await tab.say("Take your time.");
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await tab.box.fill("One more thing:");
+    await tab.paste(PIXEL);
+    await page
+      .getByRole("img", { name: /^Picture|pasted/i })
+      .first()
+      .waitFor();
+    await visit(tab, "Jobs");
+    await page.keyboard.press("Escape");
+    await page.goBack();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    expect(await tab.box.inputValue()).toBe("One more thing:");
+    await page.getByRole("button", { name: "Remove dot.png" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
   });
 
   test("a view has an address: it opens again after a reload, and the way back leads to the chat", async () => {

@@ -22,7 +22,8 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
   const [drawer, setDrawer] = useState(false);
   useEffect(() => setDrawer(false), [narrow]);
   const running = isRunning(state);
-  useEscape(running && !drawer, chat);
+  const { view } = state.shown;
+  useEscape(running && !drawer && view === undefined, chat);
   useTitle(state, running);
   useFileDropsIgnored();
   if (state.link.state === "unauthorized") {
@@ -43,35 +44,25 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
       <main>
         <PageHeader state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} />
         <Banners state={state} chat={chat} />
-        {state.shown.view === undefined ? (
-          <Conversation state={state} chat={chat} running={running} />
-        ) : (
+        <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
+          {view === undefined ? (
+            <ConversationLog state={state} chat={chat} />
+          ) : (
+            <ShownView state={state} chat={chat} view={view} />
+          )}
+        </ErrorBoundary>
+        {/* The message that is being written stays, with its pictures. */}
+        <div class="foot" hidden={view !== undefined}>
           <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
-            <ShownView state={state} chat={chat} view={state.shown.view} />
+            {view === undefined && <Questions state={state} chat={chat} />}
           </ErrorBoundary>
-        )}
+          <Composer state={state} chat={chat} running={running} />
+        </div>
       </main>
       <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
         <Panels state={state} chat={chat} />
       </ErrorBoundary>
     </div>
-  );
-}
-
-function Conversation(props: { state: PageState; chat: Chat; running: boolean }): VNode {
-  const { state, chat, running } = props;
-  return (
-    <>
-      <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
-        <ConversationLog state={state} chat={chat} />
-      </ErrorBoundary>
-      <div class="foot">
-        <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
-          <Questions state={state} chat={chat} />
-        </ErrorBoundary>
-        <Composer state={state} chat={chat} running={running} />
-      </div>
-    </>
   );
 }
 

@@ -124,7 +124,7 @@ function Days({ cost }: { cost: Answers["usage.cost"] }): VNode {
         return (
           <li key={date} title={words}>
             <span class="day-bar" style={{ height: `${height}%` }} />
-            <span class="visually-hidden">{words}</span>
+            <span class="unseen">{words}</span>
           </li>
         );
       })}

@@ -3,6 +3,7 @@ import { agentsAnswers } from "../types/answers/agents.ts";
 import { approvalAnswers } from "../types/answers/approvals.ts";
 import { channelAnswers, sendAnswer } from "../types/answers/channels.ts";
 import { chatAnswers, commandsAnswer } from "../types/answers/chat.ts";
+import { importAnswers } from "../types/answers/import.ts";
 import { keyAnswers } from "../types/answers/keys.ts";
 import { messageAnswers } from "../types/answers/messages.ts";
 import { ownerAnswers } from "../types/answers/owners.ts";
@@ -48,6 +49,8 @@ export const ANSWERS = {
   "logs.tail": logTail,
   "models.authStatus": keyAnswers.status,
   "models.list": modelsAnswer,
+  "openclaw.import.detect": importAnswers.detect,
+  "openclaw.import.start": importAnswers.start,
   "openclaw.setup.activate": setupAnswers.activate,
   "openclaw.setup.detect": setupAnswers.detect,
   "openclaw.setup.verify": setupAnswers.verify,

@@ -172,11 +172,8 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await tab.say("Take your time.");
     await page.getByRole("button", { name: "Stop" }).waitFor();
     await tab.box.fill("One more thing:");
-    await tab.paste(PIXEL);
-    await page
-      .getByRole("img", { name: /^Picture|pasted/i })
-      .first()
-      .waitFor();
+    await tab.paste(PICTURE, "dot.png");
+    await page.getByRole("button", { name: "Remove dot.png" }).waitFor();
     await visit(tab, "Jobs");
     await page.keyboard.press("Escape");
     await page.goBack();

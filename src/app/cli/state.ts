@@ -26,7 +26,9 @@ export interface State {
 }
 
 /** The path of the config, and the schemas that it is checked against. */
-export async function loadOptions(io: Io): Promise<{ paths: StatePaths; load: LoadOptions }> {
+export async function loadOptions(
+  io: Pick<Io, "env" | "contributions">,
+): Promise<{ paths: StatePaths; load: LoadOptions }> {
   const paths = resolvePaths(io.env);
   return { paths, load: await loadOptionsFor(io.contributions, paths, io.env) };
 }

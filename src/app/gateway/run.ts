@@ -16,6 +16,7 @@ import { type Gateway, startGateway } from "./gateway.ts";
 import { copyNote } from "./parts/foreign.ts";
 import { closeInherited } from "./lifecycle/inherited.ts";
 import { keepConfig, readStartConfig, tellKept, type StartConfig } from "./lifecycle/start-config.ts";
+import type { MovingIn } from "./import/moving-in.ts";
 import { serviceNotes, type ServiceNotes } from "./lifecycle/notify.ts";
 import { guardProcess, type ProcessGuard } from "./lifecycle/process-guard.ts";
 import { dashboardAddress } from "../config/control-ui.ts";
@@ -31,6 +32,7 @@ export interface GatewayOptions {
   readonly verbose?: boolean;
   /** `last-valid`: the config that was kept when the gateway last became ready, and not its file. */
   readonly config?: "last-valid";
+  readonly movingIn?: MovingIn;
 }
 
 /** Milliseconds that runs get to end after SIGTERM, unless OPENCLAW_SHUTDOWN_GRACE_MS says otherwise. */

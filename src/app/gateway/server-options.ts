@@ -48,7 +48,7 @@ export async function serverOptions(parts: Parts, options: StartOptions): Promis
     port: options.port ?? gateway.port,
     access: accessOptions(live.config, token),
     version,
-    methods: async () => (await import("./methods/methods.ts")).gatewayMethods(parts),
+    methods: async () => (await import("./methods/methods.ts")).gatewayMethods(parts, options.movingIn),
     added: live.contributions,
     eventNames: EVENT_NAMES,
     sessionsFile: join(live.paths.sessionsDir, "sessions.json"),

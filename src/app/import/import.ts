@@ -31,8 +31,8 @@ export interface ImportOptions {
   readonly paths: StatePaths;
   readonly load: LoadOptions;
   readonly env: Env;
-  /** Plans only: nothing is written. */
-  readonly dryRun: boolean;
+  /** Plans only: nothing is written. `for-gateway`: the gateway asks that runs on the target, and that will stop for the import. */
+  readonly dryRun: boolean | "for-gateway";
   /** Told while items of a kind are taken. */
   onProgress(title: string, done: number, all: number): void;
 }
@@ -78,7 +78,7 @@ export interface ImportReport {
 export async function importState(options: ImportOptions): Promise<ImportReport> {
   const { paths, dryRun } = options;
   const dir = await findSource(options.from, paths.stateDir, options.env);
-  if (dryRun) return withTemporary(tmpdir(), (copies) => withSource(dir, copies, options, plan));
+  if (dryRun !== false) return withTemporary(tmpdir(), (copies) => withSource(dir, copies, options, plan));
   await makeStateDirs(paths);
   const lock = await acquireStateLock(paths.stateDir);
   try {
@@ -94,7 +94,8 @@ type Work = (source: ImportSource, target: Target, options: ImportOptions) => Pr
 async function withSource(dir: string, copies: string, options: ImportOptions, work: Work): Promise<ImportReport> {
   const databases = new SourceDatabases(copies, dir);
   try {
-    const source = await openSource(dir, options.env, databases);
+    const ownPort = (await readStateLock(options.paths.stateDir))?.port;
+    const source = await openSource(dir, { env: options.env, databases, ownPort });
     return await work(source, await targetFor(source, options), options);
   } finally {
     await databases.close();
@@ -136,7 +137,7 @@ async function targetFor(source: ImportSource, { paths, load }: ImportOptions): 
 async function plan(source: ImportSource, target: Target, options: ImportOptions): Promise<ImportReport> {
   const held = await readStateLock(target.paths.stateDir);
   const busy =
-    held?.alive === true
+    held?.alive === true && options.dryRun !== "for-gateway"
       ? [`A gateway (pid ${held.pid}) has ${target.paths.stateDir}: stop it before the import.`]
       : [];
   const known = target.receipts;
@@ -298,7 +299,7 @@ const report = (
   source: dir,
   target: paths.stateDir,
   era,
-  dryRun,
+  dryRun: dryRun !== false,
   warnings,
   unread: databases.problems,
   channelsOff: false,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { loadConfig } from "../../../src/app/config/load.ts";
 import { makeStateDirs, resolvePaths } from "../../../src/app/config/paths.ts";
 import { bundledContributions } from "../../../src/app/contributions/extensions.ts";
+import { movingIn } from "../../../src/app/cli/commands/gateway/move-in.ts";
 import { startGateway } from "../../../src/app/gateway/gateway.ts";
 import { loadOptionsFor } from "../../../src/app/plugins/load-options.ts";
 import { Live } from "../../../src/app/live.ts";
@@ -20,6 +21,8 @@ export const TOKEN = "token-of-the-channel-stage";
 /** A gateway of this process with a Telegram account at a fake, and commands that ask it. */
 export interface GatewayFixture {
   readonly dir: string;
+  /** The home directory, in which nothing of OpenClaw is at first. */
+  readonly home: string;
   readonly telegram: FakeTelegram;
   readonly http: string;
   /** One command line against this gateway. */
@@ -53,13 +56,16 @@ export async function startGatewayFixture(
   await makeStateDirs(paths);
   const load = async () => loadConfig(await loadOptionsFor(bundledContributions(), paths, {}));
   const log = openLog({ file: join(dir, "test.log"), level: "silent", consoleLevel: "silent", consoleStyle: "json" });
-  const boot = async () => startGateway(new Live(paths, dir, await load()), { log, load });
+  const home = mkdtempSync(join(tmpdir(), "channel-home-"));
+  const left = movingIn({ env: { OPENCLAW_STATE_DIR: dir, HOME: home }, contributions: bundledContributions() });
+  const boot = async () => startGateway(new Live(paths, dir, await load()), { log, load, movingIn: left });
   let gateway = await boot();
   const env = { OPENCLAW_STATE_DIR: dir, OPENCLAW_GATEWAY_TOKEN: TOKEN };
   const cli = (...args: readonly string[]) =>
     run(args, { ...env, OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway.port}` });
   const fixture: GatewayFixture = {
     dir,
+    home,
     telegram,
     get http() {
       return `http://127.0.0.1:${gateway.port}`;
@@ -79,7 +85,7 @@ export async function startGatewayFixture(
     async close() {
       await gateway.close(0);
       await telegram.close();
-      rmSync(dir, { recursive: true, force: true });
+      for (const made of [dir, home]) rmSync(made, { recursive: true, force: true });
     },
   };
   if (account["enabled"] !== false) {

@@ -14,6 +14,7 @@ import { pairingMethods } from "../strangers/pairing-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
 import { pluginListMethods } from "./plugin-list-methods.ts";
 import { policyMethods } from "./policy-methods.ts";
+import type { MovingIn } from "../import/moving-in.ts";
 import type { Parts } from "../parts/parts.ts";
 import { runMethods } from "./run-methods.ts";
 import { sendMethods } from "./send-methods.ts";
@@ -30,7 +31,7 @@ import { wizardMethods } from "./wizard-methods.ts";
  * The methods about the parts of the gateway: config, channels, jobs, plugins and so on. Those about conversations are in
  * server/methods.
  */
-export const gatewayMethods = (parts: Parts): readonly Method[] => [
+export const gatewayMethods = (parts: Parts, movingIn?: MovingIn): readonly Method[] => [
   ...parts.channels.methods(),
   ...agentMethods(parts),
   ...approvalFileMethods(parts),
@@ -56,5 +57,5 @@ export const gatewayMethods = (parts: Parts): readonly Method[] => [
   ...taskMethods(parts),
   ...toolMethods(parts),
   ...usageMethods(parts),
-  ...wizardMethods(parts),
+  ...wizardMethods(parts, movingIn),
 ];

@@ -18,6 +18,8 @@ import {
 } from "../../onboard/model-choices.ts";
 import type { SetupRefusal } from "../../onboard/refusals.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
+import { importMethods } from "../import/import-methods.ts";
+import { type MovingIn, NOTHING_LEFT } from "../import/moving-in.ts";
 import { reloadConfig } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
 import { agentCalled } from "./agent-called.ts";
@@ -35,10 +37,16 @@ const activation = agent.extend({
 });
 type Activation = z.output<typeof activation>;
 
-/** The protocol's methods that connect a model: a completion is made with it, and only when it answers are key and model saved. */
-export function setupMethods(parts: Parts): readonly Method[] {
+/** The protocol's methods that take over what OpenClaw has left, and those that connect a model: a completion is made with it, and only when it answers are key and model saved. */
+export function setupMethods(parts: Parts, movingIn: MovingIn = NOTHING_LEFT): readonly Method[] {
   const acts = new KeyedQueue();
   return [
+    ...importMethods({
+      movingIn,
+      paths: parts.live.paths,
+      log: parts.log,
+      restart: () => parts.core.ports.program.desks.get("restart"),
+    }),
     defineMethod({
       name: "openclaw.setup.detect",
       scope: "operator.admin",

@@ -6,6 +6,7 @@ import type { ChannelContribution } from "../../../types/contribution.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { addAccount } from "./channel-edit-methods.ts";
 import type { Parts } from "../parts/parts.ts";
+import type { MovingIn } from "../import/moving-in.ts";
 import { setupMethods } from "./setup-methods.ts";
 
 /** Wizards that wait at once; a further one ends the oldest. */
@@ -39,8 +40,8 @@ const progress = z.looseObject({
 });
 const state = z.looseObject({ status: z.string(), error: z.string().optional() });
 
-/** The protocol's methods that connect a model, and those that set up a channel step by step, with the fields of `channels.setups`. */
-export function wizardMethods(parts: Parts): readonly Method[] {
+/** The protocol's methods that connect a model, that take over what OpenClaw has left, and that set up a channel step by step, with the fields of `channels.setups`. */
+export function wizardMethods(parts: Parts, movingIn?: MovingIn): readonly Method[] {
   const wizards = new Map<string, ChannelWizard>();
   const find = (id: string): ChannelWizard => {
     const wizard = wizards.get(id);
@@ -52,7 +53,7 @@ export function wizardMethods(parts: Parts): readonly Method[] {
     return result;
   };
   return [
-    ...setupMethods(parts),
+    ...setupMethods(parts, movingIn),
     defineMethod({
       name: "wizard.start",
       scope: "operator.admin",

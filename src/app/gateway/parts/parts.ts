@@ -11,6 +11,7 @@ import type { OpenHookFolders } from "../../plugins/hooks/open-hook-folders.ts";
 import type { OpenPlugins } from "../../plugins/open-plugins.ts";
 import type { StrayErrors } from "../../../plugins/host/stray-errors.ts";
 import type { OpenLog } from "../../log/log.ts";
+import type { MovingIn } from "../import/moving-in.ts";
 import type { GatewayChannels } from "./gateway-channels.ts";
 import type { CronDesk } from "../../../automation/cron/desk.ts";
 import type { CronActs } from "../../../types/cron/acts.ts";
@@ -22,6 +23,8 @@ export interface StartOptions {
   readonly port?: number;
   readonly bind?: string;
   readonly token?: string;
+  /** Unset: nothing is offered for an import. */
+  readonly movingIn?: MovingIn;
   /** Called when clients can connect, before the gateway does anything else. */
   readonly listening?: (port: number) => Promise<void>;
   /** Called before the code of any plugin runs, with the record of plugins' errors that nobody catches. */

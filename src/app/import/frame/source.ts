@@ -88,8 +88,15 @@ function apart(source: string, target: string): string {
   return source;
 }
 
+interface SourceScene {
+  readonly env: Env;
+  readonly databases: SourceDatabases;
+  /** The port of this gateway, if it runs: what answers there is not OpenClaw. */
+  readonly ownPort?: number | undefined;
+}
+
 /** Reads what a source has. Throws NOT_FOUND when the directory belongs to no OpenClaw. */
-export async function openSource(dir: string, env: Env, databases: SourceDatabases): Promise<ImportSource> {
+export async function openSource(dir: string, { env, databases, ownPort }: SourceScene): Promise<ImportSource> {
   const agents = await agentsOf(dir);
   const shared = await fileOr(join(dir, "state", "openclaw.sqlite"));
   const config = await configOf(dir, env);
@@ -107,7 +114,7 @@ export async function openSource(dir: string, env: Env, databases: SourceDatabas
     value,
     configProblem: config.problem,
     database: shared,
-    running: await runningIn(dir, value),
+    running: await runningIn(dir, value, ownPort),
     databases,
   };
 }
@@ -169,7 +176,7 @@ const fileOr = async (path: string): Promise<string | undefined> =>
   (await unlessMissing(stat(path)))?.isFile() === true ? path : undefined;
 
 /** Finds a gateway that uses the directory: by the locks of its versions, else by its port. */
-async function runningIn(dir: string, value: unknown): Promise<ImportSource["running"]> {
+async function runningIn(dir: string, value: unknown, ownPort?: number): Promise<ImportSource["running"]> {
   const names = [`openclaw-${process.getuid?.() ?? ""}`, "openclaw"];
   const folders = [join(dir, "tmp"), tmpdir()].flatMap((above) => names.map((name) => join(above, name)));
   for (const folder of folders) {
@@ -181,7 +188,9 @@ async function runningIn(dir: string, value: unknown): Promise<ImportSource["run
   }
   const given = valueAt(value, ["gateway", "port"]);
   const port = typeof given === "number" ? given : DEFAULT_PORT;
-  return (await answers(port)) ? { text: `a program answers at its port ${port}`, sure: false } : undefined;
+  return port !== ownPort && (await answers(port))
+    ? { text: `a program answers at its port ${port}`, sure: false }
+    : undefined;
 }
 
 /** Nothing for a folder that is missing, or that is another user's: the locks of a gateway of this user are not in it. */

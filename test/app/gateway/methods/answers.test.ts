@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -72,6 +72,7 @@ beforeAll(async () => {
   client = new RawClient(fixture.http.replace("http", "ws"));
   const scopes = ["operator.admin", "operator.approvals", "operator.pairing"];
   await client.connect({ ...connectParams(TOKEN), scopes });
+  leaveOpenClaw(fixture.home);
   await pairTwo();
   await play(requestsFor(fixture.telegram, fixture.dir));
 }, 180_000);
@@ -84,6 +85,15 @@ afterAll(async () => {
   await whatsapp.close();
   await model.close();
 });
+
+/** What OpenClaw has left: a conversation without a word. */
+function leaveOpenClaw(home: string): void {
+  const dir = join(home, ".openclaw", "agents", "main", "sessions");
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, "sessions.json"), '{ "agent:main:old": { "sessionId": "s1", "updatedAt": 1000 } }');
+  const header = { type: "session", version: 3, id: "s1", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/x" };
+  writeFileSync(join(dir, "s1.jsonl"), `${JSON.stringify(header)}\n`);
+}
 
 /** Two devices, which then want more than they have. */
 async function pairTwo(): Promise<void> {

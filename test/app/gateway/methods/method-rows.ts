@@ -55,6 +55,8 @@ const channelRequests = (telegram: FakeTelegram): readonly Request[] => [
   once("owners.add", { channel: "telegram", senderId: "11" }),
   once("owners.remove", { entry: "telegram:11" }),
   once("channels.setups"),
+  once("openclaw.import.detect"),
+  once("openclaw.import.start", { dir: "{openclaw.import.detect:found.dir}" }),
   once("openclaw.setup.detect"),
   { method: "openclaw.setup.activate", about: "of the present model", params: { kind: "existing-model" } },
   {

@@ -5,6 +5,7 @@ import { hideSteps, isHidden } from "../../model/address.ts";
 import type { Chat } from "../../model/chat.ts";
 import type { PageState } from "../../model/state.ts";
 import { Icon } from "../common/icons.tsx";
+import { ImportOffer } from "./import-offer.tsx";
 
 interface StepsProps {
   readonly state: PageState;
@@ -21,6 +22,7 @@ export function FirstSteps({ state, chat }: StepsProps): VNode | null {
   if (!demo && (hidden || (channels.length > 0 && isOwned))) return null;
   return (
     <section class="first-steps" aria-label="First steps">
+      {demo && <ImportOffer state={state} chat={chat} />}
       <ol>
         <ModelStep state={state} chat={chat} />
         <ChannelStep channels={channels} chat={chat} />

@@ -3,6 +3,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import { channelName } from "../../model/format.ts";
 import { needsOf } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
+import { ImportEnd } from "../setup/import-offer.tsx";
 import { Questions } from "../common/questions.tsx";
 import {
   type ViewActs,
@@ -29,6 +30,7 @@ export function NeedsView(props: ViewProps): VNode {
   const isNothing = needsOf(state) + accounts.length + keys.length + budgets.length + unsent.length === 0;
   return (
     <ViewFrame problems={[...problems, acting.problem]} isRead={isRead}>
+      <ImportEnd state={state} chat={chat} />
       {isNothing && <p class="view-empty">Nothing waits for you.</p>}
       <Questions state={state} chat={chat} />
       <RowList title="The gateway">

@@ -27,7 +27,9 @@ export async function gatewayRun(
   const { runGateway } = await import("../../../gateway/run.ts");
   const { untilSignal } = await import("../../../gateway/lifecycle/signals.ts");
   const { port, bind, token, force, verbose, lastValidConfig, endWith } = flags;
+  const { doWishedImport, movingIn } = await import("./move-in.ts");
   const options = {
+    movingIn: movingIn(io),
     ...(port !== undefined && { port }),
     ...(bind !== undefined && { bind }),
     ...(token !== undefined && { token }),
@@ -40,6 +42,7 @@ export async function gatewayRun(
   // From the beginning, so that a signal during a start also leads to a proper shutdown.
   const signalled = untilSignal(endWith === "stdin").finally(() => (hasSignal = true));
   for (;;) {
+    await doWishedImport(io);
     const end = await runGateway(
       { ...options, ...(force === true && !isRestart && { force }) },
       { signalled, isRestart },

@@ -1,0 +1,54 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { writeAtomic } from "../../../store/disk.ts";
+import { endedImport, type EndedImport, type FoundState } from "../../../types/answers/import.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
+import type { StatePaths } from "../../config/paths.ts";
+
+/** Finds what another program has left. The command line gives it: it alone knows how to import. */
+export interface MovingIn {
+  /** What an import would take; undefined where there is nothing. Reads only. */
+  look(): Promise<FoundState | undefined>;
+}
+
+export const NOTHING_LEFT: MovingIn = { look: async () => undefined };
+
+type Place = Pick<StatePaths, "stateSub">;
+
+const wishPath = ({ stateSub }: Place): string => join(stateSub, "import-wish.json");
+const endPath = ({ stateSub }: Place): string => join(stateSub, "import-end.json");
+const wish = z.looseObject({ dir: z.string().min(1) });
+
+/** Notes which directory the next start takes over before it opens the state. */
+export async function wishImport(paths: Place, dir: string): Promise<void> {
+  await writeAtomic(wishPath(paths), JSON.stringify({ dir }));
+}
+
+/** The directory that the next start takes over. The wish is gone afterwards, whatever becomes of it. */
+export async function takeImportWish(paths: Place): Promise<string | undefined> {
+  const text = await unlessMissing(readFile(wishPath(paths), "utf8"));
+  if (text === undefined) return undefined;
+  await rm(wishPath(paths), { force: true });
+  return parsed(wish, text)?.dir;
+}
+
+/** Keeps the end of an import for the client that asked for it. */
+export async function noteImportEnd(paths: Place, end: EndedImport): Promise<void> {
+  await writeAtomic(endPath(paths), JSON.stringify(end));
+}
+
+/** The end of the latest import that a client asked for. */
+export async function lastImport(paths: Place): Promise<EndedImport | undefined> {
+  const text = await unlessMissing(readFile(endPath(paths), "utf8"));
+  return text === undefined ? undefined : parsed(endedImport, text);
+}
+
+function parsed<T>(shape: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return shape.parse(JSON.parse(text));
+  } catch {
+    // A crash of the machine has cut the file.
+    return undefined;
+  }
+}

@@ -94,6 +94,14 @@ async function faultsOf(service: Service): Promise<readonly ServiceFault[]> {
   ];
 }
 
+/** Whether a text gives a variable this value, and not only one that begins so. */
+const gives = (text: string, name: string, value: string): boolean =>
+  text
+    .split(name)
+    .slice(1)
+    .map((rest) => rest.replace(/^(?:=|<\/key>\s*<string>)["']?/, ""))
+    .some((rest) => rest.startsWith(value) && /^(?:["'<\s]|$)/.test(rest.slice(value.length)));
+
 interface ServiceText {
   readonly path: string;
   readonly text: string;
@@ -182,9 +190,9 @@ function directoryFaults({ paths, scene, manager }: Service, texts: readonly Ser
   const { OPENCLAW_STATE_DIR: stateDir = "", OPENCLAW_CONFIG_PATH: config } = servicePlan(paths, scene).env;
   if (!text.includes("OPENCLAW_STATE_DIR"))
     return [{ message: `${manager.name} does not say that its state directory is ${stateDir}.`, fix: AGAIN }];
-  if (!text.includes(stateDir))
+  if (!gives(text, "OPENCLAW_STATE_DIR", stateDir))
     return [{ message: `${manager.name} has another state directory than ${stateDir}.`, fix: AGAIN }];
-  if (config !== undefined && !text.includes(config))
+  if (config !== undefined && !gives(text, "OPENCLAW_CONFIG_PATH", config))
     return [
       { message: `This terminal has OPENCLAW_CONFIG_PATH=${config}, and the service has another config.`, fix: AGAIN },
     ];

@@ -173,6 +173,11 @@ describe.skipIf(process.platform !== "linux")("doctor and an installed service",
       /^warn.*does not say that its state directory.*gateway install/,
     ],
     [
+      "of a state directory whose name begins like this one",
+      (text) => text.replace(/(OPENCLAW_STATE_DIR=[^"\n]*)/, "$1-try"),
+      /^warn.*has another state directory.*gateway install/,
+    ],
+    [
       "with a key in it",
       (text) => text.replace("[Service]", "[Service]\nEnvironment=OPENAI_API_KEY=sk-1"),
       /^warn.*has OPENAI_API_KEY in it.*gateway install/,

@@ -128,9 +128,12 @@ const searchKeys = (canary: (name: string) => string) =>
 const SEARCH_PROVIDERS = "brave minimax gemini grok kimi perplexity firecrawl exa tavily ollama".split(" ");
 
 /** Everything in the state directory but the config itself and the credentials. */
+/** The config, and its copies that no tool can read. */
+const OF_CONFIG = /openclaw\.json|^last-valid-config\.json$/;
+
 function filesOf(dir: string): readonly (readonly [string, string])[] {
   return readdirSync(dir, { withFileTypes: true, recursive: true })
-    .filter((file) => file.isFile() && !/openclaw\.json/.test(file.name) && !file.parentPath.includes("credentials"))
+    .filter((file) => file.isFile() && !OF_CONFIG.test(file.name) && !file.parentPath.includes("credentials"))
     .map((file) => [file.name, readFileSync(join(file.parentPath, file.name), "latin1")] as const);
 }
 
@@ -177,6 +180,8 @@ test("no secret of the config leaves it, though a provider repeats them all", as
   expect(secretKeys).toEqual([
     "gateway.auth.token",
     "gateway.auth.password",
+    "gateway.remote.token",
+    "gateway.remote.password",
     "agents.defaults.memorySearch.remote.apiKey",
     "agents.defaults.memorySearch.remote.headers.*",
     "agents.list.[].memorySearch.remote.apiKey",

@@ -60,7 +60,19 @@ export function callError(method: string, error: ErrorShape): Error {
   const own = detailOf(error, "code");
   const fix = detailOf(error, "fix");
   if (own !== undefined && isErrorCode(own)) return new OpenClawError(own, withoutFix(error));
-  switch (detailOf(error, "kind") ?? error.code) {
+  const how = { method, message, fix };
+  // A kind says more than the code, where it is one of those that the command line tells apart.
+  return errorOf(detailOf(error, "kind"), how) ?? errorOf(error.code, how) ?? new Error(`${method}: ${message}`);
+}
+
+interface Refused {
+  readonly method: string;
+  readonly message: string;
+  readonly fix: string | undefined;
+}
+
+function errorOf(name: string | undefined, { method, message, fix }: Refused): OpenClawError | undefined {
+  switch (name) {
     case "NOT_FOUND":
       return new OpenClawError("NOT_FOUND", {
         message: sentence(message),
@@ -73,7 +85,7 @@ export function callError(method: string, error: ErrorShape): Error {
     case "RATE_LIMITED":
       return new OpenClawError("GATEWAY_BUSY", { message: sentence(message), fix: "Try again in a moment." });
     default:
-      return new Error(`${method}: ${message}`);
+      return undefined;
   }
 }
 

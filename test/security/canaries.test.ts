@@ -127,10 +127,10 @@ const searchKeys = (canary: (name: string) => string) =>
   Object.fromEntries(SEARCH_PROVIDERS.map((id) => [id, { apiKey: canary(`tools.web.search.${id}.apiKey`) }]));
 const SEARCH_PROVIDERS = "brave minimax gemini grok kimi perplexity firecrawl exa tavily ollama".split(" ");
 
-/** Everything in the state directory but the config itself and the credentials. */
 /** The config, and its copies that no tool can read. */
 const OF_CONFIG = /openclaw\.json|^last-valid-config\.json$/;
 
+/** Everything in the state directory but the config and the credentials. */
 function filesOf(dir: string): readonly (readonly [string, string])[] {
   return readdirSync(dir, { withFileTypes: true, recursive: true })
     .filter((file) => file.isFile() && !OF_CONFIG.test(file.name) && !file.parentPath.includes("credentials"))

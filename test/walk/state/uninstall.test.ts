@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Home } from "../../kit/gateway/process.ts";
@@ -116,4 +116,14 @@ test("a workspace with more in it than files of the gateway stays", async ({ wor
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain("more in it than files of the gateway");
   expect(existsSync(home.configPath)).toBe(true);
+});
+
+test("of a config that is a link to a person's own file, the link alone goes", async ({ world }) => {
+  const home = await world.home();
+  const own = join(home.dir, "dotfiles.json");
+  renameSync(home.configPath, own);
+  symlinkSync(own, home.configPath);
+  const done = await home.run(["reset", "--scope", "config", "--yes"]);
+  expect(done.code, done.stderr).toBe(0);
+  expect([existsSync(home.configPath), existsSync(own)]).toEqual([false, true]);
 });

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { lstat, readdir, realpath, rm, rmdir } from "node:fs/promises";
+import { lstat, readdir, realpath, rm, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { acquireStateLock, readStateLock } from "../../../store/lock/lock.ts";
@@ -136,7 +136,8 @@ async function linesOf(removals: readonly Removal[]): Promise<readonly string[]>
     there.map(async ({ path, stays }) => {
       const real = await realpath(path);
       const kept = stays.filter((one) => isInside(one, path) && existsSync(one));
-      return `${path}${real === path ? "" : ` (${real})`}${kept.length === 0 ? "" : `, but not ${kept.join(", ")}`}`;
+      const isFollowed = real !== path && (await stat(real)).isDirectory();
+      return `${path}${isFollowed ? ` (${real})` : ""}${kept.length === 0 ? "" : `, but not ${kept.join(", ")}`}`;
     }),
   );
 }
@@ -197,8 +198,13 @@ function refuseWide(path: string, home: string): void {
   });
 }
 
-/** Removes a file, a link itself, or a directory without the paths in it that stay. A link below it is never followed. */
+/**
+ * Removes a file, or a directory without the paths in it that stay. A link to a directory is followed here and never below it; of a link
+ * to a file, such as a config that lies among a person's own, the link alone goes.
+ */
 async function remove(path: string, stays: readonly string[]): Promise<void> {
+  const isLink = (await unlessMissing(lstat(path)))?.isSymbolicLink() === true;
+  if (isLink && (await unlessMissing(stat(path)))?.isDirectory() !== true) return rm(path, { force: true });
   const real = await realpath(path).catch(() => path);
   const kept = [...stays, ...(await Promise.all(stays.map((one) => realpath(one).catch(() => one))))];
   if (!kept.includes(real)) await emptied(real, kept);

@@ -127,3 +127,24 @@ test("of a config that is a link to a person's own file, the link alone goes", a
   expect(done.code, done.stderr).toBe(0);
   expect([existsSync(home.configPath), existsSync(own)]).toEqual([false, true]);
 });
+
+test("links out of the state directory are not followed, and no directory around it or the home goes", async ({
+  world,
+}) => {
+  const home = await world.home();
+  const outside = join(home.dir, "outside");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "mine.txt"), "mine");
+  for (const name of ["sessions", "media", "credentials"]) symlinkSync(outside, join(home.stateDir, name));
+  const done = await home.run(["reset", "--scope", "config+creds+sessions", "--yes"]);
+  expect(done.code, done.stderr).toBe(0);
+  expect([readdirSync(outside), existsSync(join(home.stateDir, "sessions"))]).toEqual([["mine.txt"], false]);
+  const link = join(home.dir, "home-by-a-link");
+  symlinkSync(home.dir, link);
+  for (const workspace of ["~", home.dir, home.stateDir]) {
+    await home.writeConfig({ agents: { defaults: { workspace } } });
+    const refused = await home.run(["uninstall", "--workspace", "--yes"], { HOME: link });
+    expect([refused.code, refused.stderr], workspace).toEqual([2, expect.stringContaining("has more in it")]);
+  }
+  expect(existsSync(join(outside, "mine.txt"))).toBe(true);
+});

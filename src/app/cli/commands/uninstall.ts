@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { lstat, readdir, realpath, rm, rmdir, stat } from "node:fs/promises";
+import { lstat, readdir, realpath, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { acquireStateLock, readStateLock } from "../../../store/lock/lock.ts";
@@ -27,6 +27,8 @@ export type RemovalMode = "show" | "ask" | "do";
 interface Removal {
   readonly path: string;
   readonly stays: readonly string[];
+  /** The state directory: a link to it is followed. */
+  readonly isState?: true;
 }
 
 /** `uninstall`: the parts that are named. The package itself is npm's to remove. */
@@ -125,7 +127,7 @@ const whole = (path: string): Removal => ({ path, stays: [] });
 
 /** The state directory, and a config that lies elsewhere. */
 const stateRemovals = ({ stateDir, configPath }: Places, stays: readonly string[]): readonly Removal[] => [
-  { path: stateDir, stays },
+  { path: stateDir, stays, isState: true },
   ...(isInside(configPath, stateDir) ? [] : [whole(configPath)]),
 ];
 
@@ -136,8 +138,7 @@ async function linesOf(removals: readonly Removal[]): Promise<readonly string[]>
     there.map(async ({ path, stays }) => {
       const real = await realpath(path);
       const kept = stays.filter((one) => isInside(one, path) && existsSync(one));
-      const isFollowed = real !== path && (await stat(real)).isDirectory();
-      return `${path}${isFollowed ? ` (${real})` : ""}${kept.length === 0 ? "" : `, but not ${kept.join(", ")}`}`;
+      return `${path}${real === path ? "" : ` (${real})`}${kept.length === 0 ? "" : `, but not ${kept.join(", ")}`}`;
     }),
   );
 }
@@ -180,31 +181,39 @@ async function refuseRunning(stateDir: string, service?: ServiceState): Promise<
 
 /** No gateway starts on the directory meanwhile. */
 async function removeAll({ stateDir, home }: Places, removals: readonly Removal[]): Promise<void> {
-  for (const { path } of removals) if (existsSync(path)) refuseWide(await realpath(path), home);
+  const homes = [home, await realpath(home).catch(() => home)];
+  const state = await realpath(stateDir).catch(() => stateDir);
+  for (const { path, isState } of removals) {
+    const real = await realpath(path).catch(() => path);
+    // A workspace around the state directory has more in it than a workspace.
+    const inside = [...homes, installedRoot(), ...(isState ? [] : [state, stateDir])];
+    if (existsSync(path)) refuseWide([path, real], inside);
+  }
   const lock = existsSync(stateDir) && removals.length > 0 ? await acquireStateLock(stateDir) : undefined;
   try {
-    for (const { path, stays } of removals) await remove(path, stays);
+    for (const removal of removals) await remove(removal);
   } finally {
     await lock?.release();
   }
 }
 
 /** A directory with more in it than the gateway's files is not removed, whatever the config calls it. */
-function refuseWide(path: string, home: string): void {
-  if (path !== dirname(path) && !isInside(home, path) && !isInside(installedRoot(), path)) return;
+function refuseWide(names: readonly string[], inside: readonly string[]): void {
+  const wide = names.find((path) => path === dirname(path) || inside.some((other) => isInside(other, path)));
+  if (wide === undefined) return;
   throw new OpenClawError("USAGE", {
-    message: `${path} has more in it than files of the gateway, so nothing was removed.`,
+    message: `${wide} has more in it than files of the gateway, so nothing was removed.`,
     fix: "Remove what you do not need there by hand.",
   });
 }
 
 /**
- * Removes a file, or a directory without the paths in it that stay. A link to a directory is followed here and never below it; of a link
- * to a file, such as a config that lies among a person's own, the link alone goes.
+ * Removes a file, or a directory without the paths in it that stay. Only the link to the state directory itself is followed; of any other
+ * link, such as to a config among a person's own files, the link alone goes.
  */
-async function remove(path: string, stays: readonly string[]): Promise<void> {
+async function remove({ path, stays, isState }: Removal): Promise<void> {
   const isLink = (await unlessMissing(lstat(path)))?.isSymbolicLink() === true;
-  if (isLink && (await unlessMissing(stat(path)))?.isDirectory() !== true) return rm(path, { force: true });
+  if (isLink && !isState) return rm(path, { force: true });
   const real = await realpath(path).catch(() => path);
   const kept = [...stays, ...(await Promise.all(stays.map((one) => realpath(one).catch(() => one))))];
   if (!kept.includes(real)) await emptied(real, kept);

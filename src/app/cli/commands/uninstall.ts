@@ -79,8 +79,9 @@ export async function reset(io: Io, scope: RemovalScope, mode: RemovalMode): Pro
     config,
     // Conversations are transcripts, their files, and rows of the journal, which also has jobs and the people who were let in.
     "config+creds+sessions": [
-      ...config,
       ...below("credentials", "agents", "sessions", "media", "state", "service-env/gateway.env"),
+      // The last: until then it says which directories are workspaces, if this is killed and run again.
+      ...config,
     ],
     full: [
       // The versions of updates are the program.

@@ -54,3 +54,13 @@ export function timeIn(value: unknown): number | undefined {
   const parsed = typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(parsed) ? undefined : parsed;
 }
+
+/** The value of a text of JSON; undefined when it is none. */
+export function readJsonText(raw: string): unknown {
+  try {
+    const value: unknown = JSON.parse(raw);
+    return value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
-import { fields, isRecord, shortNameIn, nonEmpty, number, strings, stringOr, timeIn } from "./json.ts";
+import { fields, isRecord, readJsonText, shortNameIn, nonEmpty, number, strings, stringOr, timeIn } from "./json.ts";
 
 /**
  * The refusal of a request. `detail` is `details.code`, which is more specific than `code`; `field` is the form field whose
@@ -86,7 +86,7 @@ export interface Usage {
 
 /** Reads one text frame; undefined when it is not a frame of protocol 4. */
 export function readFrame(raw: string): GatewayFrame | undefined {
-  const frame = parse(raw);
+  const frame = readJsonText(raw);
   if (!isRecord(frame)) return undefined;
   if (frame["type"] === "event") {
     const seq = typeof frame["seq"] === "number" ? frame["seq"] : undefined;
@@ -96,15 +96,6 @@ export function readFrame(raw: string): GatewayFrame | undefined {
   const id = stringOr(frame["id"]);
   if (frame["ok"] === true) return { type: "answer", id, payload: frame["payload"] };
   return { type: "refusal", id, refusal: readRefusal(frame["error"]) };
-}
-
-function parse(raw: string): unknown {
-  try {
-    const value: unknown = JSON.parse(raw);
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 function readRefusal(value: unknown): RequestRefusal {

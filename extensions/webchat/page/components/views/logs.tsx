@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isRecord, stringOr } from "../../model/json.ts";
+import { isRecord, readJsonText, stringOr } from "../../model/json.ts";
 import { Pick, ViewFrame, type ViewProps } from "./view-parts.tsx";
 
 /** Lines that are kept; older ones are in the file. */
@@ -128,7 +128,7 @@ function fits({ level, message, facts }: Line, least: string, words: string): bo
 
 /** Reads one line of JSON; a line of another form is its own message. */
 function readLine(raw: string, id: number): Line {
-  const value = parse(raw);
+  const value = readJsonText(raw);
   if (!isRecord(value)) return { id, level: "info", at: "", message: raw, facts: "" };
   // `message` has the fields once more, for clients that show nothing else.
   const { level, time, msg, message: _, ...others } = value;
@@ -142,13 +142,4 @@ function readLine(raw: string, id: number): Line {
       .map(([name, one]) => `${name}=${typeof one === "string" ? one : JSON.stringify(one)}`)
       .join(" "),
   };
-}
-
-function parse(raw: string): unknown {
-  try {
-    const value: unknown = JSON.parse(raw);
-    return value;
-  } catch {
-    return undefined;
-  }
 }

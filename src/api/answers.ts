@@ -3,6 +3,7 @@ import { agentsAnswers } from "../types/answers/agents.ts";
 import { approvalAnswers } from "../types/answers/approvals.ts";
 import { channelAnswers, sendAnswer } from "../types/answers/channels.ts";
 import { chatAnswers, commandsAnswer } from "../types/answers/chat.ts";
+import { configAnswers } from "../types/answers/config.ts";
 import { importAnswers } from "../types/answers/import.ts";
 import { keyAnswers } from "../types/answers/keys.ts";
 import { messageAnswers } from "../types/answers/messages.ts";
@@ -34,6 +35,9 @@ export const ANSWERS = {
   "chat.history": sessionAnswers.history,
   "chat.send": chatAnswers.send,
   "commands.list": commandsAnswer,
+  "config.get": configAnswers.get,
+  "config.patch": configAnswers.patch,
+  "config.schema": configAnswers.schema,
   "cron.list": cronAnswers.list,
   "cron.remove": cronAnswers.remove,
   "cron.run": cronAnswers.run,
@@ -47,8 +51,10 @@ export const ANSWERS = {
   "inbox.list": messageAnswers.inboxList,
   "inbox.retry": messageAnswers.done,
   "logs.tail": logTail,
+  "models.authLogout": keyAnswers.logout,
   "models.authStatus": keyAnswers.status,
   "models.list": modelsAnswer,
+  "models.probe": keyAnswers.probe,
   "openclaw.import.detect": importAnswers.detect,
   "openclaw.import.start": importAnswers.start,
   "openclaw.setup.activate": setupAnswers.activate,

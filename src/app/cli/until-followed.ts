@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { errorText } from "../../utils/text/error-text.ts";
 import { readConfigSource } from "../config/source.ts";
-import { configAnswer } from "../config/shown.ts";
+import { configAnswers } from "../../types/answers/config.ts";
 import { isElsewhere } from "./address.ts";
 import { withGateway } from "./call-gateway.ts";
 import type { Io } from "./io.ts";
@@ -46,7 +46,7 @@ const isFollowedBy = (io: Io, state: State, until: number): Promise<boolean> =>
     state,
     async (client) => {
       for (;;) {
-        const { hash, appliedConfigHash = hash } = await client.call("config.get", {}, configAnswer);
+        const { hash, appliedConfigHash = hash } = await client.call("config.get", {}, configAnswers.get);
         if (appliedConfigHash === (await readConfigSource(state.load)).hash) return true;
         if (Date.now() > until) return false;
         await wait(LOOK_EVERY_MS);

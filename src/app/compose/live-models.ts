@@ -1,5 +1,5 @@
 import { Credentials } from "../../providers/auth/credentials.ts";
-import { refusedKeys } from "../../providers/auth/cooldowns.ts";
+import { type Cooldowns, refusedKeys } from "../../providers/auth/cooldowns.ts";
 import { openCooldowns } from "../../providers/auth/cooldowns-file.ts";
 import { ownCredentialsOf } from "../../providers/auth/own-credentials.ts";
 import { providerAbsence } from "../../plugins/found/absence.ts";
@@ -18,6 +18,8 @@ export interface LiveModels extends Models {
   readonly budgets: OpenBudgets;
   /** The limits of keys, as the last answers of their providers gave them. */
   readonly windows: SeenWindows;
+  /** The keys that cool down at models. */
+  readonly cooldowns: Pick<Cooldowns, "snapshot">;
   /** Keys that their providers refuse now, as sentences for the operator. */
   refused(): readonly string[];
   /** Settles the current calls, and writes the state of the keys. Never rejects. */
@@ -106,6 +108,7 @@ export async function openLiveModels(live: Live, { log, clock, ledger }: ModelPo
   return Object.assign(new FollowingModels(current), {
     budgets,
     windows,
+    cooldowns,
     refused: () => refusedKeys(cooldowns.snapshot(), clock.now()),
     async close() {
       reservations.close();

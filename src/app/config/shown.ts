@@ -1,43 +1,8 @@
-import { z } from "zod";
 import { MASK, Secret } from "../../types/secret.ts";
 import { isRecord, type KeyPath } from "./schema/problem.ts";
 import { isSecretLike } from "../../utils/secrets/secret-name.ts";
 import { namesSecret, replaceSecrets } from "../../utils/secrets/secret-text.ts";
 import { isPluginPlace, isSecretPlace } from "./secrets.ts";
-
-/** A remark about a key; the path is empty for the file as a whole. */
-const remark = z.looseObject({ path: z.string(), message: z.string() });
-
-/**
- * The answer of `config.get`. `hash`: of the file's text as it is now; `appliedConfigHash`: of the text that the gateway
- * works with.
- */
-export const configAnswer = z.looseObject({
-  path: z.string().optional(),
-  /** Empty: the gateway has no such files. */
-  includedPaths: z.array(z.unknown()).optional(),
-  includeProvenance: z.array(z.unknown()).optional(),
-  agentRosterIncludeOwned: z.boolean().optional(),
-  bindingsIncludeOwned: z.boolean().optional(),
-  exists: z.boolean().optional(),
-  /** Text of the file; null where a comment has a secret. */
-  raw: z.string().nullish(),
-  /** The file, and its keys with the values in force. */
-  parsed: z.unknown().optional(),
-  sourceConfig: z.unknown().optional(),
-  resolved: z.unknown().optional(),
-  valid: z.boolean().optional(),
-  /** The config in force. */
-  runtimeConfig: z.unknown().optional(),
-  config: z.unknown().optional(),
-  hash: z.string(),
-  issues: z.array(remark).optional(),
-  warnings: z.array(remark).optional(),
-  legacyIssues: z.array(remark).optional(),
-  configRevisionHash: z.string().optional(),
-  /** Hash of the text that is in force. */
-  appliedConfigHash: z.string().optional(),
-});
 
 /** The protocol's placeholder for a value that clients do not see. Written back, it keeps the value. */
 export const REDACTED = "__OPENCLAW_REDACTED__";

@@ -180,7 +180,7 @@ const catalogOf = (parts: Parts): Catalog => ({
   models: () => parts.core.models.list(),
   forInput: async (agentId) => {
     const [{ shownModels }, { shownCommands }] = await Promise.all([
-      import("./methods/model-methods.ts"),
+      import("./models/model-methods.ts"),
       import("./methods/command-methods.ts"),
     ]);
     return { models: await shownModels({ agentId }, parts), commands: shownCommands(parts, true) };

@@ -40,12 +40,18 @@ export interface ModelWish {
   readonly keep?: KeptAs;
   /** A server that the gateway does not know, or another address of a provider that it knows. */
   readonly server?: Server;
+  /** What the model is for; it is asked first when unset. */
+  readonly use?: ModelUse;
   /** The agent that shall use the model. When unset: all that name none of their own, and the default agent. */
   readonly agent?: string;
 }
 
-/** A token of a subscription under a name, with its end in epoch milliseconds; or a variable, to which the config refers. */
+/** The model is asked first, or when those before it fail; or its provider only gets the key or server. */
+export type ModelUse = "first" | "fallback" | "none";
+
+/** A key or the token of a subscription under a name, with its end in epoch milliseconds; or a variable, to which the config refers. */
 export type KeptAs =
+  | { readonly as: "key"; readonly profileId: string }
   | { readonly as: "token"; readonly profileId: string; readonly expires?: number }
   | { readonly as: "variable"; readonly name: string };
 
@@ -73,9 +79,10 @@ export async function saveModel(
 ): Promise<string | undefined> {
   const { config, load } = scene;
   const { ref, key, keep } = tested;
-  const edits = [...others, ...serverEdits(config, tested), routeEdit(scene, tested)];
+  const edits = [...others, ...serverEdits(config, tested), ...routeEdits(scene, tested)];
   if (key === undefined || keep?.as === "variable") {
-    await writeConfigValues(load, [...edits, ...variableEdits(tested)]);
+    const changed = [...edits, ...variableEdits(tested)];
+    if (changed.length > 0) await writeConfigValues(load, changed);
     return undefined;
   }
   const store = await storeFor(scene, tested);
@@ -85,7 +92,8 @@ export async function saveModel(
   try {
     await store.put(id, credentialOf(ref.provider, key, keep));
     if (order) await store.setOrder(ref.provider, order);
-    await writeConfigValues(load, [...edits, ...orderEdits(config, ref.provider, id)]);
+    const changed = [...edits, ...orderEdits(config, ref.provider, id)];
+    if (changed.length > 0) await writeConfigValues(load, changed);
     return id;
   } catch (error) {
     await restore(store, before, { id, provider: ref.provider, isOrdered: order !== undefined });
@@ -177,12 +185,18 @@ function serverEdits({ models }: Config, { ref, server }: Tested): readonly Edit
   return [...address, added];
 }
 
-/** The model that is asked first: of the agent, if it was named or names one of its own, else of all agents. */
-function routeEdit({ config, agents }: ConnectScene, { agent, ref }: Tested): Edit {
+/** The place of the model: that of the agent, if it was named or names one of its own, else that of all agents. */
+function routeEdits({ config, agents }: ConnectScene, { agent, ref, use = "first" }: Tested): readonly Edit[] {
+  if (use === "none") return [];
   const id = agent ?? agents[0]?.id;
   const entry = config.agents.list.find((one) => one.id === id);
   const isOwn = entry !== undefined && (agent !== undefined || entry.model !== undefined);
   const path: KeyPath = isOwn ? [...pathOfAgent(config.agents, entry.id), "model"] : ["agents", "defaults", "model"];
   const choice = isOwn ? entry.model : config.agents.defaults.model;
-  return { path: typeof choice === "string" ? path : [...path, "primary"], value: modelName(ref) };
+  const value = modelName(ref);
+  if (use === "first") return [{ path: typeof choice === "string" ? path : [...path, "primary"], value }];
+  // A model as text cannot have fallbacks, so it becomes an object.
+  if (typeof choice === "string") return [{ path, value: { primary: choice, fallbacks: [value] } }];
+  const { fallbacks = [] } = choice ?? {};
+  return fallbacks.includes(value) ? [] : [{ path: [...path, "fallbacks"], value: [...fallbacks, value] }];
 }

@@ -28,7 +28,7 @@ const SOON_MS = 24 * 3_600_000;
 interface Facts {
   readonly stored: StoredKeys;
   readonly auth: AuthConfig;
-  readonly rests: Cooldowns;
+  readonly rests: Pick<Cooldowns, "snapshot">;
   readonly now: number;
 }
 

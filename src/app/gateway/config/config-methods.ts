@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { configAnswers } from "../../../types/answers/config.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { MASK } from "../../../types/secret.ts";
@@ -9,24 +10,10 @@ import { loadSource, type LoadOptions } from "../../config/load.ts";
 import { hashOnDisk, readConfigSource, readConfigText, type ConfigSource } from "../../config/source.ts";
 import { ConfigError, isRecord, readPath, type ConfigNote, type KeyPath } from "../../config/schema/problem.ts";
 import { describeSchema } from "../../config/schema/schema.ts";
-import { configAnswer, REDACTED, shownConfig } from "../../config/shown.ts";
+import { REDACTED, shownConfig } from "../../config/shown.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
 import type { Live } from "../../live.ts";
 import type { Parts } from "../parts/parts.ts";
-
-const hint = z.looseObject({
-  label: z.string().optional(),
-  help: z.string().optional(),
-  order: z.number().optional(),
-  advanced: z.boolean().optional(),
-  sensitive: z.boolean().optional(),
-});
-/** The hint of a key, and whether a change of the key waits for a restart. */
-const facts = z.looseObject({
-  reloadKind: z.enum(["restart", "hot"]),
-  hint: hint.optional(),
-  hintPath: z.string().optional(),
-});
 
 /** The protocol's methods that read the config and its schema. Secrets are the protocol's placeholder. */
 export function configMethods(parts: Parts): readonly Method[] {
@@ -35,19 +22,14 @@ export function configMethods(parts: Parts): readonly Method[] {
       name: "config.get",
       scope: "operator.read",
       params: z.looseObject({}),
-      result: configAnswer,
+      result: configAnswers.get,
       run: () => configOf(parts.live),
     }),
     defineMethod({
       name: "config.schema",
       scope: "operator.read",
       params: z.looseObject({}),
-      result: z.looseObject({
-        schema: z.unknown(),
-        uiHints: z.record(z.string(), hint),
-        version: z.string(),
-        generatedAt: z.string(),
-      }),
+      result: configAnswers.schema,
       run: async () => ({
         ...(await schemaOf(parts.live)),
         version: parts.version,
@@ -58,19 +40,7 @@ export function configMethods(parts: Parts): readonly Method[] {
       name: "config.schema.lookup",
       scope: "operator.read",
       params: z.looseObject({ path: z.string().min(1).max(1024) }),
-      result: facts.extend({
-        path: z.string(),
-        schema: z.unknown(),
-        children: z.array(
-          facts.extend({
-            key: z.string(),
-            path: z.string(),
-            type: z.union([z.string(), z.array(z.string())]).optional(),
-            required: z.boolean(),
-            hasChildren: z.boolean(),
-          }),
-        ),
-      }),
+      result: configAnswers.lookup,
       run: async ({ path }) => {
         const { lookUp } = await import("../../config/shown-schema.ts");
         const found = lookUp(await schemaOf(parts.live), path);

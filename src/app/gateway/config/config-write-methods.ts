@@ -1,5 +1,6 @@
 import { z } from "zod";
 import JSON5 from "json5";
+import { configAnswers } from "../../../types/answers/config.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import { asRefusal, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { errorText } from "../../../utils/text/error-text.ts";
@@ -35,25 +36,13 @@ const patchParams = z.looseObject({
   ...restartParams,
 });
 
-const writtenShape = z.looseObject({ ok: z.boolean(), path: z.string(), hash: z.string(), config: z.unknown() });
-const sentinel = z.looseObject({
-  persisted: z.boolean(),
-  payload: z.looseObject({
-    kind: z.string(),
-    status: z.string(),
-    ts: z.number(),
-    message: z.string().nullable(),
-    stats: z.looseObject({ mode: z.string(), root: z.string(), requiresRestart: z.boolean() }),
-  }),
-});
-
 /** The methods that write the config. Each write is one step, and the gateway then follows the file as after any change. */
 export const configWriteMethods = ({ live }: Pick<Parts, "live">): readonly Method[] => [
   defineMethod({
     name: "config.set",
     scope: "operator.admin",
     params: wholeParams,
-    result: writtenShape,
+    result: configAnswers.set,
     run: async ({ raw, baseHash }) => {
       const { path, hash, config } = await replaceConfig(live, raw, { baseHash, keepsAgents: true });
       return { ok: true, path, hash, config };
@@ -63,7 +52,7 @@ export const configWriteMethods = ({ live }: Pick<Parts, "live">): readonly Meth
     name: "config.apply",
     scope: "operator.admin",
     params: wholeParams.extend(restartParams),
-    result: writtenShape.extend({ sentinel }),
+    result: configAnswers.apply,
     run: async ({ raw, baseHash, note }) => {
       const { path, hash, config, edits } = await replaceConfig(live, raw, { baseHash, keepsAgents: false });
       return { ok: true, path, hash, config, sentinel: sentinelOf("config.apply", { path, edits, note }) };
@@ -73,12 +62,7 @@ export const configWriteMethods = ({ live }: Pick<Parts, "live">): readonly Meth
     name: "config.patch",
     scope: "operator.admin",
     params: patchParams,
-    result: writtenShape.extend({
-      changed: z.array(z.string()),
-      changedPaths: z.array(z.string()),
-      noop: z.literal(true).optional(),
-      sentinel: sentinel.optional(),
-    }),
+    result: configAnswers.patch,
     run: async (asked) => {
       const { path, hash, config, edits } = await patchConfig(live, asked);
       const changed = edits.map((edit) => edit.path.join("."));

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { defineMethod, type Method, type Scope } from "../../../types/method.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
-import { agentCalled } from "./agent-called.ts";
+import { agentCalled } from "../parts/agent-called.ts";
 import type { Parts } from "../parts/parts.ts";
 
 /** The agent that a request is about, and the time. */

@@ -9,7 +9,7 @@ import { cronMethods } from "./cron-methods.ts";
 import { emptyMethods } from "./empty-methods.ts";
 import { heartbeatMethods } from "./heartbeats.ts";
 import { messageMethods } from "./message-methods.ts";
-import { modelMethods } from "./model-methods.ts";
+import { modelMethods } from "../models/model-methods.ts";
 import { pairingMethods } from "../strangers/pairing-methods.ts";
 import { pluginMethods } from "./plugin-methods.ts";
 import { pluginListMethods } from "./plugin-list-methods.ts";

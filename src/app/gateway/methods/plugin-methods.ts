@@ -5,7 +5,7 @@ import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { faultsOf } from "../../plugins/faults.ts";
 import { pluginAnswers } from "../../plugins/loaded-problems.ts";
-import { agentCalled } from "./agent-called.ts";
+import { agentCalled } from "../parts/agent-called.ts";
 import { putIntoForce } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
 

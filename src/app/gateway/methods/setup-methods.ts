@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { Credentials } from "../../../providers/auth/credentials.ts";
+import { ownCredentialsOf } from "../../../providers/auth/own-credentials.ts";
 import { setupAnswers } from "../../../types/answers/setup.ts";
 import { asRefusal, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { modelName } from "../../../types/run/model.ts";
@@ -22,7 +24,7 @@ import { importMethods } from "../import/import-methods.ts";
 import { type MovingIn, NOTHING_LEFT } from "../import/moving-in.ts";
 import { reloadConfig } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
-import { agentCalled } from "./agent-called.ts";
+import { agentCalled } from "../parts/agent-called.ts";
 
 const name = z.string().min(1).max(200);
 const agent = z.looseObject({ agentId: name.optional() });
@@ -34,6 +36,9 @@ const activation = agent.extend({
   /** The address of a server that the gateway does not know, for the choice `custom-api-key`. */
   baseUrl: z.string().max(2000).optional(),
   api: z.enum(["openai-completions", "openai-responses", "anthropic-messages"]).default("openai-completions"),
+  use: z.enum(["first", "fallback", "none"]).default("first"),
+  /** The name of a typed key beside others of its provider; it replaces the usual one when unset. */
+  keyName: z.string().max(60).optional(),
 });
 type Activation = z.output<typeof activation>;
 
@@ -155,9 +160,12 @@ async function sceneOf({ live }: Parts): Promise<ConnectScene> {
 
 /** Throws INVALID_REQUEST for a choice that does not exist, and for one that lacks its key or address. */
 async function wishOf(parts: Parts, asked: Activation): Promise<ModelWish> {
-  const { kind, modelRef, agentId } = asked;
-  const of = agentId === undefined ? {} : { agent: agentCalled(agentId, parts).id };
-  if (kind === "api-key") return { ...typedWish(asked), ...of };
+  const { kind, modelRef, agentId, use } = asked;
+  const of = { use, ...(agentId !== undefined && { agent: agentCalled(agentId, parts).id }) };
+  if (kind === "api-key") {
+    const wish = typedWish(asked);
+    return { ...wish, ...(await nameOfKey(parts, asked, wish)), ...of };
+  }
   if (kind === "existing-model") {
     const { id, model } = agentCalled(agentId, parts);
     const ref = modelRef === undefined ? model.primary : readModelRef(modelRef);
@@ -187,6 +195,29 @@ function typedWish({ authChoice = "", apiKey = "", modelRef, baseUrl, api }: Act
   if (!choice) throw refusedField("Choose a provider.", "authChoice");
   if (key === "") throw refusedField(`Type the key of ${choice.label}.`, "apiKey");
   return { provider: choice.provider, model: modelOf(modelRef, choice.provider) ?? choice.model, ...stored };
+}
+
+/** The names of keys that are not stored. */
+const RESERVED = /^(?:config|env|none|plugin)$/;
+
+/** The place of a typed key that the person has named. Throws INVALID_REQUEST for a name that cannot be one, or is that of a login. */
+async function nameOfKey(
+  { live }: Pick<Parts, "live">,
+  { keyName = "", agentId }: Activation,
+  { provider, key }: ModelWish,
+): Promise<Pick<ModelWish, "keep">> {
+  const called = keyName.trim();
+  if (called === "" || key === undefined) return {};
+  if (!/^[\w.@+-]+$/.test(called) || RESERVED.test(called))
+    throw refusedField("Name the key in one word of letters, digits, dots and hyphens, such as work.", "keyName");
+  const profileId = `${provider}:${called}`;
+  const own = ownCredentialsOf(live.agents)(agentId ?? live.defaultAgent.id);
+  for (const store of [new Credentials(live.paths.credentials), ...(own ? [own] : [])]) {
+    const stored = (await store.read()).profiles.get(profileId);
+    if (stored !== undefined && stored.type !== "api_key")
+      throw refusedField(`${profileId} is a login already: choose another name.`, "keyName");
+  }
+  return { keep: { as: "key", profileId } };
 }
 
 /** `provider/model` or the id alone, which may contain slashes. */

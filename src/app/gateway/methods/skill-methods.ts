@@ -6,7 +6,7 @@ import { defined } from "../../../utils/defined.ts";
 import { reportSkills, skillReport } from "../../compose/skill-report.ts";
 import { skillSources } from "../../compose/skill-sources.ts";
 import type { Parts } from "../parts/parts.ts";
-import { agentCalled } from "./agent-called.ts";
+import { agentCalled } from "../parts/agent-called.ts";
 import { writeByClient } from "./write-by-client.ts";
 
 const name = z.string().min(1).max(200);

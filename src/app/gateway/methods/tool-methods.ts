@@ -12,7 +12,7 @@ import type { AgentSettings } from "../../../types/settings.ts";
 import { agentOf } from "../../../sessions/keys.ts";
 import { mainKey } from "../parts/heartbeat-place.ts";
 import type { Parts } from "../parts/parts.ts";
-import { agentCalled } from "./agent-called.ts";
+import { agentCalled } from "../parts/agent-called.ts";
 
 const id = z.string().min(1).max(200).optional();
 const SOURCES = ["core", "plugin", "channel", "mcp"] as const;

@@ -189,6 +189,22 @@ describe("openclaw.setup.activate", () => {
     expect(fixture.config()).toBe("{ broken");
   });
 
+  test("adds a named key and a fallback, and leaves the model that is asked first", async () => {
+    await activate(typed({ modelRef: "gpt-4.1" }));
+    const before = fixture.config();
+    expect(await activate(typed({ apiKey: OTHER_KEY, keyName: "work", use: "none" }))).toMatchObject({ ok: true });
+    expect(fixture.config()).toBe(before);
+    expect(keysOnDisk()).toMatchObject({
+      profiles: { "openai:default": { key: KEY }, "openai:work": { key: OTHER_KEY } },
+      order: { openai: ["openai:work", "openai:default"] },
+    });
+    const fallback = { kind: "existing-model", modelRef: "openai/gpt-4.1-mini", use: "fallback" };
+    for (const _ of ["added", "there already"]) expect(await activate(fallback)).toMatchObject({ ok: true });
+    expect(JSON.parse(fixture.config().slice("// the house".length))).toMatchObject({
+      agents: { defaults: { model: { primary: "openai/gpt-4.1", fallbacks: ["openai/gpt-4.1-mini"] } } },
+    });
+  });
+
   test("refuses a choice that lacks something, and names the field", async () => {
     const calls = model.calls.length;
     const fields = async (params: object) => (await refused("openclaw.setup.activate", params))?.details?.["field"];
@@ -196,6 +212,8 @@ describe("openclaw.setup.activate", () => {
     expect(await fields(typed({ apiKey: "two words" }))).toBe("apiKey");
     expect(await fields(typed({ authChoice: "no-such" }))).toBe("authChoice");
     expect(await fields(typed({ authChoice: "custom-api-key", baseUrl: "ftp:x" }))).toBe("baseUrl");
+    expect(await fields(typed({ keyName: "env" }))).toBe("keyName");
+    expect(await fields(typed({ keyName: "two words" }))).toBe("keyName");
     expect(model.calls).toHaveLength(calls);
     nothingSaved();
   });
@@ -227,4 +245,58 @@ test("openclaw.setup.verify asks the model of the config", async () => {
   const bad = await call("openclaw.setup.verify");
   expectShape("SystemAgentSetupVerifyResult", bad);
   expect(bad).toMatchObject({ ok: false, status: "auth" });
+});
+
+describe("models.authStatus", () => {
+  const keys = z.looseObject({
+    providers: z.array(z.looseObject({ provider: z.string(), status: z.string(), profiles: z.array(z.unknown()) })),
+    problems: z.array(z.string()).optional(),
+  });
+  const read = async () => keys.parse(await call("models.authStatus"));
+  const ofOpenai = async () => (await read()).providers.find(({ provider }) => provider === "openai");
+
+  test("says where and until when a key cools down, until a test of it has an answer", async () => {
+    await activate(typed({ modelRef: "gpt-4.1" }));
+    const good = { profileId: "openai:default", status: "static", source: "stored" };
+    expect(await ofOpenai()).toEqual(
+      expect.objectContaining({ status: "static", profiles: [{ ...good, type: "api_key" }] }),
+    );
+    model.answer(() => ({ status: 401, message: "Incorrect API key provided" }));
+    await client.request("chat.send", { sessionKey: "main", message: "hello", idempotencyKey: "cools" });
+    await client.request("agent.wait", { runId: "cools", timeoutMs: 60_000 });
+    const cooldown = { model: "openai/gpt-4.1", because: "auth", until: expect.any(Number) };
+    expect(await ofOpenai()).toMatchObject({ profiles: [{ ...good, cooldowns: [cooldown] }] });
+    expect(await call("models.probe", { provider: "openai" })).toMatchObject({ status: "auth" });
+    expect(await ofOpenai()).toMatchObject({ profiles: [{ ...good, cooldowns: [cooldown] }] });
+    model.answer(() => ({ text: "OK" }));
+    expect(await call("models.probe", { provider: "openai" })).toMatchObject({ status: "ok" });
+    expect(await ofOpenai()).toEqual(expect.objectContaining({ profiles: [{ ...good, type: "api_key" }] }));
+  });
+
+  test("names the keys that are not asked, also of a provider that has no other, with the reason", async () => {
+    const over = { type: "token", provider: "acme", token: "t-1", expires: 1000 };
+    const spare = { type: "api_key", provider: "openai", key: OTHER_KEY };
+    const profiles = { "acme:old": over, "openai:spare": spare, "openai:default": { ...spare, key: KEY } };
+    writeFileSync(keyFile, JSON.stringify({ version: 1, profiles, order: { openai: ["openai:default"] } }));
+    const { providers } = await read();
+    expect(providers).toContainEqual(
+      expect.objectContaining({
+        provider: "acme",
+        status: "expired",
+        profiles: [expect.objectContaining({ profileId: "acme:old", status: "expired", note: "its time is over" })],
+      }),
+    );
+    expect(providers.find(({ provider }) => provider === "openai")).toMatchObject({
+      status: "static",
+      profiles: [
+        { profileId: "openai:default", status: "static" },
+        { profileId: "openai:spare", status: "missing", note: "not in the order" },
+      ],
+    });
+  });
+
+  test("says that the file of keys cannot be read", async () => {
+    writeFileSync(keyFile, "{ broken");
+    expect((await read()).problems).toEqual([expect.stringContaining("is no JSON")]);
+  });
 });

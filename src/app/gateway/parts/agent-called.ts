@@ -1,6 +1,6 @@
 import { MethodError } from "../../../types/method.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
-import type { Parts } from "../parts/parts.ts";
+import type { Parts } from "./parts.ts";
 
 /** The agent with that id, or the default one. Throws NOT_FOUND. */
 export function agentCalled(id: string | undefined, { live }: Pick<Parts, "live">): AgentSettings {

@@ -195,6 +195,9 @@ export const GROWING: readonly GrowingThing[] = [
   },
 ];
 
+/** Whether a folder of this name, directly in the state directory, is the gateway's or a workspace. */
+export const isKnownFolder = (name: string): boolean => GROWING.some(({ files }) => files.test(`${name}/`));
+
 /** Files of the state directory that no row names. */
 export const OTHERS: GrowingThing = {
   name: "other files",

@@ -517,6 +517,19 @@ test("workspaces, notes, skills and hooks are copied; what is here stays", async
   );
 });
 
+test("files of a workspace whose names are not UTF-8 come over with the others, in folders of such names too", async () => {
+  const place = homeWith({ "workspace/AGENTS.md": "rules" });
+  const below = (root: string, name: string) => Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, "latin1")]);
+  mkdirSync(below(place.source, "workspace/caf\xe9"));
+  for (const name of ["workspace/na\xefve.txt", "workspace/caf\xe9/menu.txt"])
+    writeFileSync(below(place.source, name), "old");
+  expect(statesOf(await imported(place, "folders"))).toEqual([["workspace", "taken"]]);
+  for (const name of ["workspace/na\xefve.txt", "workspace/caf\xe9/menu.txt"])
+    expect(readFileSync(below(place.target, name), "utf8")).toBe("old");
+  expect(readFileSync(join(place.target, "workspace/AGENTS.md"), "utf8")).toBe("rules");
+  expect(statesOf(await imported(place, "folders"))).toEqual([["workspace", "there"]]);
+});
+
 test("what is never taken is listed with what to do instead", async () => {
   const place = homeWith({
     "delivery-queue/1.json": {},

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Home } from "../../kit/gateway/process.ts";
@@ -147,4 +156,72 @@ test("links out of the state directory are not followed, and no directory around
     expect([refused.code, refused.stderr], workspace).toEqual([2, expect.stringContaining("has more in it")]);
   }
   expect(existsSync(join(outside, "mine.txt"))).toBe(true);
+});
+
+test("nothing goes that no config speaks for: a directory of another program, a workspace that is not named any more", async ({
+  world,
+}) => {
+  const home = await world.home();
+  const photos = join(home.dir, "photos");
+  mkdirSync(join(photos, "2026"), { recursive: true });
+  writeFileSync(join(photos, "2026", "sea.jpg"), "jpg");
+  for (const args of [
+    ["uninstall", "--all", "--yes"],
+    ["reset", "--scope", "full", "--yes"],
+  ]) {
+    const refused = await home.run(args, { OPENCLAW_STATE_DIR: photos });
+    expect([refused.code, refused.stderr], args.join(" ")).toEqual([2, expect.stringContaining("neither a config")]);
+    expect(refused.stdout).toBe("");
+  }
+  expect(readFileSync(join(photos, "2026", "sea.jpg"), "utf8")).toBe("jpg");
+
+  mkdirSync(join(home.stateDir, "mine"));
+  const config = readFileSync(home.configPath, "utf8");
+  rmSync(home.configPath);
+  mkdirSync(join(home.stateDir, "state"), { recursive: true });
+  writeFileSync(join(home.stateDir, "state", "journal.sqlite"), "");
+  for (const args of [
+    ["uninstall", "--state", "--yes"],
+    ["reset", "--scope", "config+creds+sessions", "--yes"],
+  ]) {
+    const refused = await home.run(args);
+    expect([refused.code, refused.stderr], args.join(" ")).toEqual([78, expect.stringContaining("no config says")]);
+  }
+  expect(existsSync(join(home.stateDir, "mine"))).toBe(true);
+  writeFileSync(home.configPath, config, { mode: 0o600 });
+});
+
+test("names that are not UTF-8 go too", async ({ world }) => {
+  const home = await world.home();
+  const odd = Buffer.concat([Buffer.from(`${home.stateDir}/media/caf`), Buffer.from([0xe9])]);
+  mkdirSync(odd, { recursive: true });
+  writeFileSync(Buffer.concat([odd, Buffer.from("/file")]), "x");
+  const done = await home.run(["reset", "--scope", "full", "--yes"]);
+  expect(done.code, done.stderr).toBe(0);
+  expect(existsSync(home.stateDir)).toBe(false);
+});
+
+test("the set-up anew sets no home aside, and puts everything back when a step of it fails", async ({ world }) => {
+  const home = await world.home();
+  const setUp = (...more: readonly string[]) =>
+    home.run([
+      "onboard",
+      "--non-interactive",
+      "--accept-risk",
+      "--auth-choice",
+      "skip",
+      "--skip-health",
+      "--reset",
+      ...more,
+    ]);
+  await home.writeConfig({ agents: { defaults: { workspace: "~" } } });
+  const refused = await setUp("--reset-scope", "full");
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("more in it than files of the gateway")]);
+  expect(existsSync(home.configPath)).toBe(true);
+
+  // Nobody can rename it, as a volume of a container.
+  await home.writeConfig({ agents: { defaults: { workspace: "/proc/self" } } });
+  const failed = await setUp("--reset-scope", "full");
+  expect(failed.code).not.toBe(0);
+  expect(existsSync(home.configPath)).toBe(true);
 });

@@ -1,18 +1,20 @@
 import { existsSync } from "node:fs";
-import { lstat, readdir, realpath, rm, rmdir } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { acquireStateLock, readStateLock } from "../../../store/lock/lock.ts";
 import { OpenClawError } from "../../../types/errors.ts";
-import { errorCode, unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
+import { journalPath } from "../../config/paths.ts";
 import { resolveAgents } from "../../config/settings.ts";
+import { isKnownFolder } from "../../growth/things.ts";
 import { installedRoot } from "../../package-root.ts";
 import type { ServiceState } from "../../service/manager.ts";
 import { canAsk, confirmed } from "../ask.ts";
 import type { Io } from "../io.ts";
+import { type Removal, refuseWide, remove } from "../removal.ts";
 import { readState, type State } from "../state.ts";
-import { serviceOf, serviceUninstall } from "./gateway/gateway-service.ts";
+import { removeService, serviceOf } from "./gateway/gateway-service.ts";
 
 /** Parts that `uninstall` can remove. `app` is one of the field's; this gateway has none. */
 export const PARTS = ["service", "state", "workspace", "app"] as const;
@@ -23,34 +25,26 @@ export type RemovalScope = "config" | "config+creds+sessions" | "full";
 /** Whether a removal is only shown, is asked about first, or is done. */
 export type RemovalMode = "show" | "ask" | "do";
 
-/** A file or directory that is to go, without the paths in it that stay. */
-interface Removal {
-  readonly path: string;
-  readonly stays: readonly string[];
-  /** The state directory: a link to it is followed. */
-  readonly isState?: true;
-}
-
 /** `uninstall`: the parts that are named. The package itself is npm's to remove. */
 export async function uninstall(io: Io, parts: readonly UninstallPart[], mode: RemovalMode): Promise<number> {
   const wanted = parts.length > 0 || mode === "show" ? parts : await askedPart(io);
   const state = await readState(io);
   const wants = (part: UninstallPart) => wanted.includes(part) || (mode === "show" && wanted.length === 0);
-  if (wants("state") && !wants("workspace")) refuseUnknown(state);
   const places = placesOf(io, state);
   const removals = [
     ...(wants("state") ? stateRemovals(places, wants("workspace") ? [] : places.workspaces) : []),
     ...(wants("workspace") ? places.workspaces.map(whole) : []),
   ];
   const service = wants("service") ? await serviceOf(io) : undefined;
+  await refuseOthers(state, places, { removals, sparesWorkspaces: wants("state") && !wants("workspace") });
+  // Only the gateway of the service is ended by this.
+  if (mode !== "show" && removals.length > 0) await refuseRunning(places.stateDir, service?.state);
   const lines = [
     ...(service ? [`the service ${service.manager.name} (${service.manager.file})`] : []),
     ...(await linesOf(removals)),
   ];
   const isDone = await carryOut(io, { lines, mode }, async () => {
-    // Only the gateway of the service is ended by this. Another one is found before anything goes.
-    if (removals.length > 0) await refuseRunning(places.stateDir, service?.state);
-    if (service) await serviceUninstall(io, {});
+    if (service) io.out(`Removed ${await removeService(io)}.\n`);
     await removeAll(places, removals);
   });
   if (isDone) io.out("The program itself goes with: npm uninstall -g claw-gateway\n");
@@ -69,7 +63,6 @@ async function askedPart(io: Io): Promise<readonly UninstallPart[]> {
 /** `reset`: the directory is as before the first start, as far as the scope goes. */
 export async function reset(io: Io, scope: RemovalScope, mode: RemovalMode): Promise<number> {
   const state = await readState(io);
-  if (scope === "config+creds+sessions") refuseUnknown(state);
   const places = placesOf(io, state);
   const { stateDir, configPath, workspaces } = places;
   const below = (...names: readonly string[]) =>
@@ -85,14 +78,13 @@ export async function reset(io: Io, scope: RemovalScope, mode: RemovalMode): Pro
     ],
     full: [
       // The versions of updates are the program.
-      ...stateRemovals(places, [join(stateDir, "versions"), ...workspaces]),
+      ...stateRemovals(places, [places.versions, ...workspaces]),
       ...workspaces.map(whole),
     ],
   }[scope];
-  const isDone = await carryOut(io, { lines: await linesOf(removals), mode }, async () => {
-    await refuseRunning(stateDir);
-    await removeAll(places, removals);
-  });
+  await refuseOthers(state, places, { removals, sparesWorkspaces: scope === "config+creds+sessions" });
+  if (mode !== "show") await refuseRunning(stateDir);
+  const isDone = await carryOut(io, { lines: await linesOf(removals), mode }, () => removeAll(places, removals));
   if (isDone && scope !== "config") {
     const hasService = (await serviceOf(io)) !== undefined;
     io.out(`Next: openclaw onboard${hasService ? ", then for the service: openclaw gateway install" : ""}\n`);
@@ -100,19 +92,63 @@ export async function reset(io: Io, scope: RemovalScope, mode: RemovalMode): Pro
   return 0;
 }
 
-/** Throws the problem of a config that cannot be read: it does not say which directories are workspaces, and those stay. */
-function refuseUnknown({ problem }: State): void {
-  if (!problem) return;
-  throw new OpenClawError(problem.code, {
-    message: `Nothing was removed, because the config does not say which directories are workspaces. ${problem.message}`,
-    fix: `${problem.fix} To remove workspaces too: openclaw uninstall --state --workspace`,
-    cause: problem,
+interface Wanted {
+  readonly removals: readonly Removal[];
+  /** Whether workspaces within what goes are to stay. */
+  readonly sparesWorkspaces: boolean;
+}
+
+/** Throws when something would go that may not be the gateway's. Nothing was shown or removed until then. */
+async function refuseOthers(state: State, places: Places, { removals, sparesWorkspaces }: Wanted): Promise<void> {
+  const there = removals.filter(({ path }) => existsSync(path));
+  if (sparesWorkspaces && there.length > 0) refuseUnknown(state);
+  if (there.some(({ isState }) => isState)) await refuseNoState(places);
+  const { home, stateDir, versions } = places;
+  const program = (await isBelow(installedRoot(), versions)) ? [] : [installedRoot()];
+  // A workspace around the state directory has more in it than a workspace.
+  for (const { path, isState } of there) await refuseWide(path, [home, ...program, ...(isState ? [] : [stateDir])]);
+}
+
+const isBelow = async (path: string, root: string): Promise<boolean> =>
+  isInside(path, root) || isInside(path, await realpath(root).catch(() => root));
+
+/** Throws when there is no config that says which directories are workspaces, which are to stay. */
+function refuseUnknown({ problem, paths }: State): void {
+  const unknown = "Nothing was removed, because ";
+  const fix = "To remove workspaces too: openclaw uninstall --state --workspace";
+  if (problem)
+    throw new OpenClawError(problem.code, {
+      message: `${unknown}the config does not say which directories are workspaces. ${problem.message}`,
+      fix: `${problem.fix} ${fix}`,
+      cause: problem,
+    });
+  if (existsSync(paths.configPath)) return;
+  throw new OpenClawError("CONFIG_UNREADABLE", {
+    message: `${unknown}no config says which directories of ${paths.stateDir} are workspaces: ${paths.configPath} is missing.`,
+    fix: `Put it back, or look what is there: openclaw uninstall --dry-run. ${fix}`,
+  });
+}
+
+/** Throws USAGE when the state directory has things in it and none is a gateway's. */
+async function refuseNoState({ stateDir, configPath, journal }: Places): Promise<void> {
+  for (const mark of [configPath, journal]) if (existsSync(mark) && (await isBelow(dirname(mark), stateDir))) return;
+  const entries = await readdir(stateDir, { withFileTypes: true });
+  // A directory that was reset has folders that are empty, and copies of the config.
+  const other = entries.find((entry) =>
+    entry.isDirectory() ? !isKnownFolder(entry.name) : !entry.name.startsWith("openclaw.json"),
+  );
+  if (!other) return;
+  throw new OpenClawError("USAGE", {
+    message: `${stateDir} has neither a config nor a journal of a gateway, but ${other.name}, so nothing was removed.`,
+    fix: "Check OPENCLAW_STATE_DIR and --profile. A directory that you do not need goes by hand.",
   });
 }
 
 interface Places {
   readonly stateDir: string;
   readonly configPath: string;
+  readonly journal: string;
+  readonly versions: string;
   readonly workspaces: readonly string[];
   readonly home: string;
 }
@@ -121,14 +157,22 @@ function placesOf(io: Io, { paths, config }: State): Places {
   const home = io.env["HOME"] ?? homedir();
   const agents = resolveAgents(config, { home, stateDir: paths.stateDir });
   const workspaces = [...new Set(agents.map(({ workspace }) => resolve(workspace)))];
-  return { stateDir: paths.stateDir, configPath: paths.configPath, workspaces, home };
+  const { stateDir, configPath } = paths;
+  return {
+    stateDir,
+    configPath,
+    journal: journalPath(paths),
+    versions: join(stateDir, "versions"),
+    workspaces,
+    home,
+  };
 }
 
 const whole = (path: string): Removal => ({ path, stays: [] });
 
 /** The state directory, and a config that lies elsewhere. */
 const stateRemovals = ({ stateDir, configPath }: Places, stays: readonly string[]): readonly Removal[] => [
-  { path: stateDir, stays, isState: true },
+  { path: stateDir, stays, last: configPath, isState: true },
   ...(isInside(configPath, stateDir) ? [] : [whole(configPath)]),
 ];
 
@@ -181,59 +225,11 @@ async function refuseRunning(stateDir: string, service?: ServiceState): Promise<
 }
 
 /** No gateway starts on the directory meanwhile. */
-async function removeAll({ stateDir, home }: Places, removals: readonly Removal[]): Promise<void> {
-  const homes = [home, await realpath(home).catch(() => home)];
-  const state = await realpath(stateDir).catch(() => stateDir);
-  for (const { path, isState } of removals) {
-    const real = await realpath(path).catch(() => path);
-    // A workspace around the state directory has more in it than a workspace.
-    const inside = [...homes, installedRoot(), ...(isState ? [] : [state, stateDir])];
-    if (existsSync(path)) refuseWide([path, real], inside);
-  }
+async function removeAll({ stateDir }: Places, removals: readonly Removal[]): Promise<void> {
   const lock = existsSync(stateDir) && removals.length > 0 ? await acquireStateLock(stateDir) : undefined;
   try {
     for (const removal of removals) await remove(removal);
   } finally {
     await lock?.release();
   }
-}
-
-/** A directory with more in it than the gateway's files is not removed, whatever the config calls it. */
-function refuseWide(names: readonly string[], inside: readonly string[]): void {
-  const wide = names.find((path) => path === dirname(path) || inside.some((other) => isInside(other, path)));
-  if (wide === undefined) return;
-  throw new OpenClawError("USAGE", {
-    message: `${wide} has more in it than files of the gateway, so nothing was removed.`,
-    fix: "Remove what you do not need there by hand.",
-  });
-}
-
-/**
- * Removes a file, or a directory without the paths in it that stay. Only the link to the state directory itself is followed; of any other
- * link, such as to a config among a person's own files, the link alone goes.
- */
-async function remove({ path, stays, isState }: Removal): Promise<void> {
-  const isLink = (await unlessMissing(lstat(path)))?.isSymbolicLink() === true;
-  if (isLink && !isState) return rm(path, { force: true });
-  const real = await realpath(path).catch(() => path);
-  const kept = [...stays, ...(await Promise.all(stays.map((one) => realpath(one).catch(() => one))))];
-  if (!kept.includes(real)) await emptied(real, kept);
-  // The link still leads to what stays.
-  if (real !== path && !existsSync(real)) await rm(path, { force: true });
-}
-
-async function removeBelow(path: string, stays: readonly string[]): Promise<void> {
-  if (stays.includes(path)) return;
-  if (!stays.some((one) => isInside(one, path))) return rm(path, { recursive: true, force: true });
-  await emptied(path, stays);
-}
-
-/** Removes a file, or what is in a directory, and the directory itself once it is empty and no volume of a container. */
-async function emptied(path: string, stays: readonly string[]): Promise<void> {
-  if ((await unlessMissing(lstat(path)))?.isDirectory() !== true) return rm(path, { force: true });
-  for (const name of await readdir(path)) await removeBelow(join(path, name), stays);
-  if ((await readdir(path)).length > 0) return;
-  await rmdir(path).catch((error: unknown) => {
-    if (errorCode(error) !== "EBUSY") throw error;
-  });
 }

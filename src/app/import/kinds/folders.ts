@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { copyFile, lstat, readdir, readlink, rename, rm, symlink, utimes } from "node:fs/promises";
+import { isUtf8 } from "node:buffer";
+import { copyFile, lstat, mkdir, readdir, readlink, rename, rm, symlink, utimes } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { makePrivateDir } from "../../../store/disk.ts";
 import { unlessMissing } from "../../../utils/missing.ts";
@@ -21,8 +22,8 @@ export const foldersKind: ImportKind = {
   async plan(from, to): Promise<KindPlan> {
     const found = [
       ...(await workspacesOf(from, to)),
-      ...(await below("skills", from)),
-      ...(await below("hooks", from)),
+      ...(await foldersBelow("skills", from)),
+      ...(await foldersBelow("hooks", from)),
     ];
     const items: Item[] = [];
     for (const place of found) {
@@ -34,8 +35,10 @@ export const foldersKind: ImportKind = {
 };
 
 export interface GivenFile {
-  /** The path below the folder. */
+  /** The path below the folder, for people where `bytes` has it. */
   readonly name: string;
+  /** The path below the folder, when it is not UTF-8. */
+  readonly bytes?: Buffer;
   readonly size: number;
   readonly mtimeMs: number;
   readonly isLink: boolean;
@@ -73,24 +76,31 @@ export async function takeFolder(place: string, { files, from, to, before }: Cop
     const known = there.get(file.name);
     if (known && isSame(known, file)) continue;
     if (known && !isUntouched) kept.push(file.name);
-    else await copyOne(join(from, file.name), join(to, file.name), file);
+    else await copyOne(from, to, file);
   }
   const notes = kept.length === 0 ? [] : [`${kept.length} files are here already and stay, such as ${kept[0]}`];
   return { made: place, notes, mark: markOf(await filesIn(to)) };
 }
 
-/** The file appears with all of its content, and with the time of the original. */
-async function copyOne(from: string, to: string, { isLink, mtimeMs }: GivenFile): Promise<void> {
-  await makePrivateDir(dirname(to));
-  const draft = `${to}.importing`;
+/** The file appears in the folder `to` with all of its content, and with the time of the original. */
+async function copyOne(from: string, to: string, { name, bytes, isLink, mtimeMs }: GivenFile): Promise<void> {
+  const source = bytes ? below(from, bytes) : join(from, name);
+  const target = bytes ? below(to, bytes) : join(to, name);
+  const draft = bytes ? Buffer.concat([below(to, bytes), Buffer.from(DRAFT)]) : `${target.toString()}${DRAFT}`;
+  await makePrivateDir(bytes ? to : dirname(join(to, name)));
+  if (bytes) await mkdir(below(to, bytes.subarray(0, bytes.lastIndexOf("/") + 1)), { recursive: true, mode: 0o700 });
   await rm(draft, { force: true });
-  if (isLink) await symlink(await readlink(from), draft);
+  if (isLink) await symlink(await readlink(source, { encoding: "buffer" }), draft);
   else {
-    await copyFile(from, draft);
+    await copyFile(source, draft);
     await utimes(draft, new Date(), new Date(mtimeMs));
   }
-  await rename(draft, to);
+  await rename(draft, target);
 }
+
+const DRAFT = ".importing";
+
+const below = (folder: string, path: Buffer): Buffer => Buffer.concat([Buffer.from(`${folder}/`), path]);
 
 const isSame = (one: GivenFile, other: GivenFile): boolean =>
   one.size === other.size && one.isLink === other.isLink && (one.isLink || Math.abs(one.mtimeMs - other.mtimeMs) < 2);
@@ -104,21 +114,22 @@ export const markOf = (files: readonly GivenFile[]): string => {
 };
 
 /** Files and links below a folder. Sockets and pipes of programs are none. */
-async function filesIn(dir: string, above = ""): Promise<readonly GivenFile[]> {
-  const entries = (await unlessMissing(readdir(join(dir, above), { withFileTypes: true }))) ?? [];
+async function filesIn(dir: string, above = Buffer.alloc(0)): Promise<readonly GivenFile[]> {
+  const reading = readdir(below(dir, above), { withFileTypes: true, encoding: "buffer" });
   const found: GivenFile[] = [];
-  for (const entry of entries) {
-    const name = join(above, entry.name);
-    if (entry.isDirectory()) found.push(...(await filesIn(dir, name)));
+  for (const entry of (await unlessMissing(reading)) ?? []) {
+    const path = Buffer.concat([above, entry.name]);
+    if (entry.isDirectory()) found.push(...(await filesIn(dir, Buffer.concat([path, Buffer.from("/")]))));
     else if (entry.isFile() || entry.isSymbolicLink()) {
-      const { size, mtimeMs } = await lstat(join(dir, name));
-      found.push({ name, size, mtimeMs, isLink: entry.isSymbolicLink() });
+      const { size, mtimeMs } = await lstat(below(dir, path));
+      const name = isUtf8(path) ? join(path.toString()) : path.toString("latin1");
+      found.push({ name, size, mtimeMs, isLink: entry.isSymbolicLink(), ...(!isUtf8(path) && { bytes: path }) });
     }
   }
   return found;
 }
 
-const below = async (folder: string, { dir }: ImportSource): Promise<readonly string[]> =>
+const foldersBelow = async (folder: string, { dir }: ImportSource): Promise<readonly string[]> =>
   ((await unlessMissing(readdir(join(dir, folder), { withFileTypes: true }))) ?? [])
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(folder, name));

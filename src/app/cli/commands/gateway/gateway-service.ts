@@ -145,23 +145,26 @@ export async function serviceStop(io: Io, flags: StopFlags): Promise<number> {
 
 /** `gateway uninstall`: the service goes, the state directory stays. */
 export async function serviceUninstall(io: Io, flags: ServiceFlags): Promise<number> {
+  const removed = await removeService(io);
+  const { manager, paths } = serviceHere(io.env);
+  if (flags.json === true) writeJson(io, { service: manager.name, removed: removed !== undefined });
+  else if (removed === undefined) io.out(`${manager.name} is not installed.\n`);
+  else io.out(`Removed ${removed}. ${paths.stateDir} stays as it is.\n`);
+  return 0;
+}
+
+/** Removes the service. Resolves with its name; undefined when it is not installed. Rejects with SERVICE_FOREIGN for another program's. */
+export async function removeService(io: Io): Promise<string | undefined> {
   const { manager, paths, scene } = serviceHere(io.env);
   const files = manager.files(servicePlan(paths, scene));
-  const isThere = files.some(({ path }) => existsSync(path));
-  if (isThere) {
-    await refuseForeign(manager, false);
-    // A service that cannot be stopped keeps its files: without them nothing could stop it.
-    if ((await manager.state()).running) await manager.stop();
-    await manager.disable().catch((error: unknown) => io.err(`${withFix(error)}\n`));
-    for (const { path } of files) await rm(path, { force: true });
-    await manager.forget();
-  }
-  if (flags.json === true) writeJson(io, { service: manager.name, removed: isThere });
-  else
-    io.out(
-      isThere ? `Removed ${manager.name}. ${paths.stateDir} stays as it is.\n` : `${manager.name} is not installed.\n`,
-    );
-  return 0;
+  if (!files.some(({ path }) => existsSync(path))) return undefined;
+  await refuseForeign(manager, false);
+  // A service that cannot be stopped keeps its files: without them nothing could stop it.
+  if ((await manager.state()).running) await manager.stop();
+  await manager.disable().catch((error: unknown) => io.err(`${withFix(error)}\n`));
+  for (const { path } of files) await rm(path, { force: true });
+  await manager.forget();
+  return manager.name;
 }
 
 /** The installed service and its state; undefined where none is installed or can be. */

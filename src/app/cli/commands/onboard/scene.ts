@@ -11,7 +11,9 @@ import { ConfigError } from "../../../config/schema/problem.ts";
 import { configSchema } from "../../../config/schema/schema.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import { readConfigSource } from "../../../config/source.ts";
+import { installedRoot } from "../../../package-root.ts";
 import type { Io } from "../../io.ts";
+import { refuseWide } from "../../removal.ts";
 import { readState, type State } from "../../state.ts";
 
 /** What a step of the set-up works on: the state directory, and its config as the file has it. */
@@ -72,7 +74,8 @@ export type Moved = readonly { readonly from: string; readonly to: string }[];
 
 /**
  * Sets the config aside, and with wider scopes the keys, the conversations and the workspaces. Nothing is deleted: each file gets a
- * name that ends with `.bak`. Throws STATE_LOCKED when a gateway runs and more than the config is to go.
+ * name that ends with `.bak`. Throws STATE_LOCKED when a gateway runs and more than the config is to go, and USAGE for a workspace that has
+ * more in it than a workspace, such as a home directory. Whatever it throws, everything is where it was.
  */
 export async function resetState(scene: SetupScene, scope: ResetScope, now = new Date()): Promise<Moved> {
   const { paths } = scene.state;
@@ -81,6 +84,8 @@ export async function resetState(scene: SetupScene, scope: ResetScope, now = new
   try {
     const journal = journalPath(paths);
     const workspaces = scope === "full" ? setupAgents(scene).map(({ workspace }) => workspace) : [];
+    const others = [scene.io.env["HOME"] ?? homedir(), installedRoot(), paths.stateDir];
+    for (const workspace of workspaces) await refuseWide(workspace, others);
     return await setAside(
       [
         paths.configPath,
@@ -99,10 +104,15 @@ export async function resetState(scene: SetupScene, scope: ResetScope, now = new
 async function setAside(paths: readonly string[], now: Date): Promise<Moved> {
   const stamp = now.toISOString().replaceAll(/[:.]/g, "-");
   const moved: { from: string; to: string }[] = [];
-  for (const from of paths.filter((path) => existsSync(path))) {
-    const to = `${from}.${stamp}.bak`;
-    await rename(from, to);
-    moved.push({ from, to });
+  try {
+    for (const from of paths.filter((path) => existsSync(path))) {
+      const to = `${from}.${stamp}.bak`;
+      await rename(from, to);
+      moved.push({ from, to });
+    }
+  } catch (error) {
+    await undoReset(moved);
+    throw error;
   }
   return moved;
 }

@@ -13,6 +13,7 @@ export const ERROR_CODES = {
   STATE_LOCKED: { exit: 78 },
   STATE_UNWRITABLE: { exit: 78 },
   STATE_PERMISSIONS: { exit: 78 },
+  ACCESS_DENIED: { exit: 78 },
   WORKSPACE_UNUSABLE: { exit: 78 },
   JOURNAL_NEWER: { exit: 78 },
   JOURNAL_OLDER: { exit: 78 },
@@ -79,6 +80,10 @@ export class OpenClawError extends Error {
     this.fix = problem.fix;
   }
 }
+
+/** One text after another. A fix that ends with a command has no full stop. */
+export const sentences = (first: string, second: string): string =>
+  `${first}${/[.!?:]$/.test(first) ? "" : "."} ${second}`;
 
 /** Message of an error, with the fix where the error has one. */
 export function withFix(error: unknown): string {

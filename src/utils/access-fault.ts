@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCode, isMissing } from "./missing.ts";
@@ -41,7 +42,7 @@ export async function faultOf(
   if (code === undefined || !DENIED.has(code) || path === undefined) return undefined;
   if (code === "EROFS")
     return { path, why: "its file system takes no writes", fix: "Mount it for writing, and see why it is not." };
-  const closed = await nearestSeen(path);
+  const closed = await closedAt(path);
   const facts = await stat(closed);
   const mode = facts.mode & 0o777;
   if (facts.uid !== process.getuid?.())
@@ -50,7 +51,13 @@ export async function faultOf(
       why: `${closed} belongs to another user (uid ${facts.uid}, mode ${mode.toString(8)})`,
       fix: `Run: sudo chown -R "$(id -un)" ${closed}`,
     };
-  const open = mode | (facts.isDirectory() ? 0o700 : 0o600);
+  const open = mode | openMode(facts);
+  if (open === mode)
+    return {
+      path,
+      why: `the system refuses it (${code})`,
+      fix: `See its attributes and its file system: ls -ld ${closed}`,
+    };
   return {
     path,
     why: `${closed} has the mode ${mode.toString(8)}`,
@@ -64,13 +71,20 @@ export function pathOf(error: unknown): string | undefined {
   return typeof error.path === "string" ? error.path : undefined;
 }
 
-/** The path, or the first directory above it that this user may look at. */
-async function nearestSeen(path: string): Promise<string> {
-  for (let at = path; ; at = dirname(at)) {
-    const isSeen = await stat(at).then(
-      () => true,
-      () => false,
-    );
-    if (isSeen || dirname(at) === at) return at;
-  }
+const isOpenToMe = (facts: Stats): boolean =>
+  facts.uid === process.getuid?.() && (facts.mode & openMode(facts)) === openMode(facts);
+
+/** The mode of a file or directory whose owner may do everything with it. */
+const openMode = (facts: Stats): number => (facts.isDirectory() ? 0o700 : 0o600);
+
+/**
+ * The path, or the first directory above it that this user may look at. A file that is open to them has a directory that lets nobody
+ * remove or replace it.
+ */
+async function closedAt(path: string): Promise<string> {
+  const facts = await stat(path).catch(() => undefined);
+  const above = dirname(path);
+  if (above === path) return path;
+  if (!facts) return closedAt(above);
+  return isOpenToMe(facts) && !isOpenToMe(await stat(above)) ? above : path;
 }

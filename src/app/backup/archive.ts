@@ -53,7 +53,8 @@ export async function verifyBackup(file: string, name = file): Promise<VerifiedB
   throw unsound(name, problems);
 }
 
-const unsound = (file: string, problems: readonly string[], cause?: unknown): OpenClawError =>
+/** A backup that nothing can be restored from. */
+export const unsound = (file: string, problems: readonly string[], cause?: unknown): OpenClawError =>
   new OpenClawError("BACKUP_UNSOUND", {
     message: `${file} is no sound backup: ${problems.slice(0, 5).join("; ")}${problems.length > 5 ? `; and ${problems.length - 5} more` : ""}.`,
     fix: "Use another backup. Nothing was restored from this one.",

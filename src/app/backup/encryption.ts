@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorText } from "../../utils/text/error-text.ts";
+import { unsound } from "./archive.ts";
 import { removeLeft } from "./leftovers.ts";
 
 /** For whom a backup is encrypted: public keys (`age1…`), or a passphrase. */
@@ -67,7 +68,7 @@ export async function isEncrypted(file: string): Promise<boolean> {
 
 /**
  * Runs `work` with the archive itself: the file, or a decrypted copy that only this user can read and that is removed afterwards. Throws
- * BACKUP_LOCKED when the keys do not open it.
+ * BACKUP_LOCKED when the keys do not open it, and BACKUP_UNSOUND when it is cut or damaged.
  */
 export async function withArchive<T>(file: string, keys: Keys, work: (archive: string) => Promise<T>): Promise<T> {
   if (!(await isFile(file)) || !(await isEncrypted(file))) return work(file);
@@ -97,9 +98,14 @@ async function decrypt(file: string, archive: string, keys: Keys): Promise<void>
   } catch (error) {
     if (error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("E"))
       throw error;
-    throw locked(`${file} cannot be decrypted: ${errorText(error)}.`, error);
+    const text = errorText(error);
+    if (NO_KEY_FITS.test(text)) throw locked(`${file} cannot be decrypted: ${text}.`, error);
+    throw unsound(file, [`it is cut or damaged (${text})`], error);
   }
 }
+
+/** The one message of the library about a file that is whole. */
+const NO_KEY_FITS = /no identity matched/;
 
 async function decrypterWith(file: string, { identities, secret, passphrase }: Keys) {
   const { Decrypter } = await import("age-encryption");

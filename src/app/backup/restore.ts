@@ -80,7 +80,11 @@ async function restoreArchive(
 async function refuseUsed(target: string): Promise<void> {
   const stat = await unlessMissing(lstat(target));
   if (stat === undefined || (stat.isDirectory() && (await readdir(target)).length === 0)) return;
-  throw used(target);
+  if (!stat.isSymbolicLink()) throw used(target);
+  throw new OpenClawError("BACKUP_REFUSED", {
+    message: `${target} is a link: a backup is restored into a directory of its own.`,
+    fix: "Name the directory that it leads to, or a new one: openclaw backup restore <file> --target <dir>",
+  });
 }
 
 const used = (target: string, cause?: unknown): OpenClawError =>

@@ -1,14 +1,13 @@
 import { styleText } from "node:util";
 import type { Command, CommanderError } from "commander";
 import { ERROR_CODES, OpenClawError } from "../../types/errors.ts";
-import type { AccessFault } from "../../utils/access-fault.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { nearest } from "../config/keys/nearest.ts";
 import type { Io } from "./io.ts";
 import { withoutTerminalControls } from "./terminal-text.ts";
 
-/** Prints an error for a person. `denied`: what stands behind it. Returns its exit code. */
-export function printFailure(io: Io, error: unknown, denied?: AccessFault): number {
+/** Prints an error for a person. Returns its exit code. */
+export function printFailure(io: Io, error: unknown): number {
   if (error instanceof OpenClawError) {
     io.err(`${head(io, `error ${error.code}:`)} ${withoutTerminalControls(error.message)}\n`);
     for (const line of furtherProblems(error)) io.err(`  ${withoutTerminalControls(line)}\n`);
@@ -16,21 +15,21 @@ export function printFailure(io: Io, error: unknown, denied?: AccessFault): numb
     if (io.verbose && error.stack !== undefined) io.err(`${error.stack}\n`);
     return ERROR_CODES[error.code].exit;
   }
-  const { message, fix } = bugText(error, denied);
+  const { message, fix } = bugText(error);
   io.err(`${head(io, "error:")} ${withoutTerminalControls(message)}\n`);
   const stack = error instanceof Error ? error.stack : undefined;
   io.err(io.verbose ? `${stack ?? "no stack"}\n` : `fix: ${withoutTerminalControls(fix)}\n`);
   return 1;
 }
 
-const bugText = (error: unknown, denied: AccessFault | undefined) => ({
-  message: denied ? `This user cannot use ${denied.path}: ${denied.why}.` : errorText(error),
-  fix: denied?.fix ?? "Run it again with OPENCLAW_DEBUG=1 to see where it failed.",
+const bugText = (error: unknown) => ({
+  message: errorText(error),
+  fix: "Run it again with OPENCLAW_DEBUG=1 to see where it failed.",
 });
 
 /** The same error for scripts, which read the results of commands with `--json`. Of a bug there is no `code`. */
-export function failureJson(error: unknown, denied?: AccessFault): object {
-  if (!(error instanceof OpenClawError)) return { error: bugText(error, denied) };
+export function failureJson(error: unknown): object {
+  if (!(error instanceof OpenClawError)) return { error: bugText(error) };
   const { code, message, fix } = error;
   return { error: { code, message: withoutTerminalControls(message), fix: withoutTerminalControls(fix) } };
 }

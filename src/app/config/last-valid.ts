@@ -61,12 +61,12 @@ export async function loadLastValid(places: Place, options: LoadOptions): Promis
   };
 }
 
-/** A sentence that names the command for the kept config; empty when there is none that can be read. */
-export async function lastValidHint(places: Place): Promise<string> {
+/** A sentence that names the command for the kept config; undefined when there is none that can be read. */
+export async function lastValidHint(places: Place): Promise<string | undefined> {
   // The command itself says why the file cannot be read.
   const kept = await readKept(places).catch(() => undefined);
-  if (!kept) return "";
-  return ` The config with which the gateway last started (kept ${new Date(kept.at).toISOString()}) starts it until then: openclaw gateway run --last-valid-config`;
+  if (!kept) return undefined;
+  return `The config with which the gateway last started (kept ${new Date(kept.at).toISOString()}) starts it until then: openclaw gateway run --last-valid-config`;
 }
 
 async function readKept(places: Place): Promise<z.output<typeof keptConfig> | undefined> {

@@ -31,7 +31,7 @@ const sceneOf = (env: Env): ServiceScene => ({
   env,
   home: env["HOME"] ?? homedir(),
   uid: process.getuid?.() ?? 0,
-  user: userInfo().username,
+  user: userName(env),
   run: ([program = "", ...args]) =>
     new Promise((resolve, reject) => {
       execFile(program, args, { env: { ...env }, maxBuffer: 4 * 1024 * 1024 }, (error, stdout, stderr) => {
@@ -40,6 +40,15 @@ const sceneOf = (env: Env): ServiceScene => ({
       });
     }),
 });
+
+/** The name of this user; their number for one without an entry in the system's list, as in a container. */
+function userName(env: Env): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env["USER"] || String(process.getuid?.() ?? "");
+  }
+}
 
 function exitCode(error: { readonly code?: unknown } | null): number {
   if (!error) return 0;

@@ -48,7 +48,7 @@ export function servicePlan(
     });
   const profile = profileOf(stateDir, home);
   const port = choices.port === undefined ? [] : ["--port", String(choices.port)];
-  const node = choices.runtimePath ?? realpathSync(process.execPath);
+  const node = choices.runtimePath === undefined ? realpathSync(process.execPath) : resolve(choices.runtimePath);
   const argv = [node, join(installedRoot(), "bin", "openclaw.mjs"), "gateway", "run", ...port];
   const isOwnConfig = resolve(configPath) !== join(stateDir, "openclaw.json");
   const { NODE_EXTRA_CA_CERTS: certificates } = env;

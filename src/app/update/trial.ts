@@ -11,7 +11,7 @@ import { z } from "zod";
 import { journalRefusal } from "../../store/journal/read-only.ts";
 import { endWaiting } from "../../store/journal/restored.ts";
 import { changeInstance } from "../../store/lock/instance.ts";
-import { OpenClawError } from "../../types/errors.ts";
+import { OpenClawError, sentences } from "../../types/errors.ts";
 import type { Env } from "../../utils/env.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
@@ -209,7 +209,7 @@ async function freePort(): Promise<number> {
 const unfit = ({ version }: Version, why: string, fix: string) =>
   new OpenClawError("UPDATE_FAILED", {
     message: `${version} ${why}`,
-    fix: `${fix} The present version runs on, and nothing was changed.`,
+    fix: sentences(fix, "The present version runs on, and nothing was changed."),
   });
 
 /** The last lines of a program's output. */

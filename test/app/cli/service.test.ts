@@ -90,6 +90,20 @@ describe.skipIf(process.platform !== "linux")("gateway install", () => {
     expect(readFileSync(join(dir, "credentials", "gateway-token"), "utf8")).toBe(`${TOKEN}\n`);
   });
 
+  test("a program that cannot run the gateway is refused before anything is written", async () => {
+    const { env, dir } = await machine((port) => `{ gateway: { port: ${port} } }`);
+    writeFileSync(join(dir, "plain"), "no program");
+    for (const [flag, path, why] of [
+      ["--runtime-path", join(dir, "gone"), "is no file"],
+      ["--wrapper", join(dir, "plain"), "is not executable"],
+      ["--wrapper", dir, "is no file"],
+    ] as const) {
+      const { code, err } = await run(["gateway", "install", flag, path], env);
+      expect([code, err], flag).toEqual([2, expect.stringContaining(`${flag} ${path} ${why}`)]);
+    }
+    expect(existsSync(join(dir, ".config"))).toBe(false);
+  });
+
   test("--port goes into the config, where every command finds it", async () => {
     const { env, dir } = await machine(() => `{ gateway: { port: 1, auth: { token: "${TOKEN}" } } }`);
     const other = await machine((port) => `{ gateway: { port: ${port} } }`);

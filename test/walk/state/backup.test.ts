@@ -82,6 +82,9 @@ test("the gateway makes encrypted backups by itself, keeps the newest, and says 
   utimesSync(join(folder, old[0]!), 1, 1);
   const inside = await home.run(["backup", "enable", "--output", join(home.stateDir, "backups")]);
   expect(inside).toMatchObject({ code: 2, stderr: expect.stringContaining("BACKUP_REFUSED") });
+  const never = await home.run(["backup", "enable", "--every", "no time", "--output", join(home.dir, "a", "b")]);
+  expect(never.code, never.stdout).not.toBe(0);
+  for (const refused of [join(home.stateDir, "backups"), join(home.dir, "a")]) expect(existsSync(refused)).toBe(false);
   const flags = [
     "--every",
     "24h",

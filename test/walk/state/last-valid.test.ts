@@ -41,6 +41,18 @@ test("a broken config names the one that started well, which starts on request u
   expect(JSON.parse(readFileSync(kept, "utf8"))).toMatchObject({ main: good.replace("100000", "90000") });
 });
 
+test("undoing the mistake is a mend too", async ({ world }) => {
+  const home = await world.home();
+  expect(await (await home.start()).kill()).toBe(0);
+  const good = readFileSync(home.configPath, "utf8");
+  writeFileSync(home.configPath, `${good} oops`);
+  const held = await home.start({ args: ["--last-valid-config"] });
+  writeFileSync(home.configPath, good);
+  await held.logged("config applied");
+  const mended: unknown = await (await fetch(`http://127.0.0.1:${held.port}/readyz`)).json();
+  expect(JSON.stringify(mended)).not.toContain("is not used");
+});
+
 test("a valid file is set aside too, with the files that the kept one included", async ({ world }) => {
   world.model.answer(() => ({ text: "yes, the same" }));
   const { agents, ...rest } = world.config();

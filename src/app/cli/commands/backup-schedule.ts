@@ -1,4 +1,4 @@
-import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { mkdir, rmdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { newKeyPair } from "../../backup/encryption.ts";
 import { nextBackupAt, readBackupRecord } from "../../backup/schedule.ts";
@@ -7,7 +7,7 @@ import { loadOptionsFor } from "../../plugins/load-options.ts";
 import { diskError } from "../../../store/disk.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { expandHome } from "../../../utils/env.ts";
-import { isInside } from "../../../utils/real-path.ts";
+import { isInside, realOf } from "../../../utils/real-path.ts";
 import { errorCode } from "../../../utils/missing.ts";
 import { showDuration } from "../../../utils/time/duration.ts";
 import { fileSizeText } from "../../../dispatch/commands/reports/chat-file.ts";
@@ -19,7 +19,8 @@ import type { ScheduleFlags } from "./backup.ts";
 export async function backupEnable(io: Io, flags: ScheduleFlags): Promise<number> {
   const { paths, config } = await readState(io);
   const output = flags.output === undefined ? config.backup.output : resolve(flags.output);
-  await refuseInside(expandHome(output, io.env), paths.stateDir);
+  const folder = expandHome(output, io.env);
+  const made = await makeOutput(folder, paths.stateDir);
   const { recipient, keep, includeWorkspace } = flags;
   const values = {
     every: flags.every,
@@ -28,7 +29,10 @@ export async function backupEnable(io: Io, flags: ScheduleFlags): Promise<number
     ...(recipient.length > 0 && { recipients: recipient }),
     ...(!includeWorkspace && { includeWorkspace }),
   };
-  await change(io, values);
+  await change(io, values).catch(async (error: unknown) => {
+    if (made !== undefined) await removeEmpty(folder, made);
+    throw error;
+  });
   if (flags.json === true) writeJson(io, { enabled: true, ...values, output });
   else
     io.out(
@@ -57,15 +61,22 @@ async function change(io: Io, values: Readonly<Record<string, unknown>>): Promis
   );
 }
 
-async function refuseInside(folder: string, stateDir: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw diskError(error, folder);
-  });
-  if (!isInside(await realpath(folder), await realpath(stateDir).catch(() => stateDir))) return;
+/** Makes the folder for backups. Resolves with the first directory of its path that was missing. */
+async function makeOutput(folder: string, stateDir: string): Promise<string | undefined> {
+  const inside = isInside(await realOf(folder), await realOf(stateDir));
+  if (!inside)
+    return mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      throw diskError(error, folder);
+    });
   throw new OpenClawError("BACKUP_REFUSED", {
     message: `${folder} lies in the state directory, which is backed up itself.`,
     fix: "Name a folder outside, best on another disk: openclaw backup enable --output <dir>",
   });
+}
+
+/** Removes a folder that was just made, and those above it down to `first`. */
+async function removeEmpty(folder: string, first: string): Promise<void> {
+  for (let at = folder; isInside(at, first); at = dirname(at)) await rmdir(at);
 }
 
 /** `backup status` */

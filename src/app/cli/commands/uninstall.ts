@@ -3,7 +3,7 @@ import { readdir, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { acquireStateLock, readStateLock } from "../../../store/lock/lock.ts";
-import { OpenClawError } from "../../../types/errors.ts";
+import { OpenClawError, sentences } from "../../../types/errors.ts";
 import { isInside } from "../../../utils/real-path.ts";
 import { journalPath } from "../../config/paths.ts";
 import { resolveAgents } from "../../config/settings.ts";
@@ -119,7 +119,7 @@ function refuseUnknown({ problem, paths }: State): void {
   if (problem)
     throw new OpenClawError(problem.code, {
       message: `${unknown}the config does not say which directories are workspaces. ${problem.message}`,
-      fix: `${problem.fix} ${fix}`,
+      fix: sentences(problem.fix, fix),
       cause: problem,
     });
   if (existsSync(paths.configPath)) return;

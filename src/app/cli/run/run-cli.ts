@@ -33,12 +33,22 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     return exitCode();
   } catch (error) {
     const told = error instanceof CommanderError ? parserError(error, program, line) : error;
-    const shown = told instanceof OpenClawError ? told : fullDiskOr(told, pathOf(told) ?? "the files of this command");
+    const shown = told instanceof OpenClawError ? told : await systemRefusal(told);
     if (shown === undefined) return 0;
-    const denied = await faultOf(shown);
-    if (args.includes("--json")) writeJson(io, failureJson(shown, denied));
-    return printFailure(io, shown, denied);
+    if (args.includes("--json")) writeJson(io, failureJson(shown));
+    return printFailure(io, shown);
   }
+}
+
+/** A refusal of the file system as an error for a person; any other error unchanged. */
+async function systemRefusal(error: unknown): Promise<unknown> {
+  const denied = await faultOf(error);
+  if (!denied) return fullDiskOr(error, pathOf(error) ?? "the files of this command");
+  return new OpenClawError("ACCESS_DENIED", {
+    message: `This user cannot use ${denied.path}: ${denied.why}.`,
+    fix: denied.fix,
+    cause: error,
+  });
 }
 
 /** The one flag of the program itself that may stand anywhere, where the parser looks for it. */

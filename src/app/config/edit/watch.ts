@@ -22,6 +22,8 @@ export interface WatchOptions {
   /** Quiet time after a change of the file, so that a half-written one is not read. */
   readonly debounceMs: number;
   readonly signal: AbortSignal;
+  /** The current config is not that of the files: the next valid one is an event even if it has the same values. */
+  readonly isAnother?: boolean;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function* watchConfig(options: WatchOptions): AsyncGenerator<Config
   let { current } = options;
   changes.follow(current.files);
   let seen = current.hash;
-  let wasInvalid = false;
+  let wasInvalid = options.isAnother === true;
   try {
     for (let more = await changes.next(); more; more = await changes.next()) {
       const hash = await hashOnDisk({ path });

@@ -25,13 +25,22 @@ export async function wishImport(paths: Place, dir: string): Promise<void> {
   await writeAtomic(wishPath(paths), JSON.stringify({ dir }));
 }
 
-/** The directory that the next start takes over. The wish is gone afterwards, whatever becomes of it. */
+/**
+ * The directory that this start takes over. The wish is gone afterwards, whatever becomes of it, and until its end is noted the client
+ * is told that the gateway ended meanwhile.
+ */
 export async function takeImportWish(paths: Place): Promise<string | undefined> {
   const text = await unlessMissing(readFile(wishPath(paths), "utf8"));
   if (text === undefined) return undefined;
+  const dir = parsed(wish, text)?.dir;
+  if (dir !== undefined)
+    await noteImportEnd(paths, { dir, at: Date.now(), error: CUT, warnings: [], kinds: [], channelsOff: false });
   await rm(wishPath(paths), { force: true });
-  return parsed(wish, text)?.dir;
+  return dir;
 }
+
+const CUT =
+  "the gateway ended meanwhile, so a part of it may be here. Begin it again: what is here already is not taken twice.";
 
 /** Keeps the end of an import for the client that asked for it. */
 export async function noteImportEnd(paths: Place, end: EndedImport): Promise<void> {

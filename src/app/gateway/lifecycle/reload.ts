@@ -22,7 +22,9 @@ export async function followConfig(
   const { mode, debounceMs } = live.started.gateway.reload;
   if (mode === "off") return;
   try {
-    for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal })) {
+    // What is told at the start is that the files are not used.
+    const isAnother = live.problems.length > 0;
+    for await (const event of watchConfig({ current: live.loaded, load, debounceMs, signal, isAnother })) {
       if (signal.aborted) return;
       await applyAndTell(parts, event);
     }

@@ -4,6 +4,7 @@ import { keepLastValid, lastValidHint, loadLastValid } from "../../config/last-v
 import { loadConfig, type LoadedConfig } from "../../config/load.ts";
 import type { StatePaths } from "../../config/paths.ts";
 import { requireLocal } from "../../config/remote.ts";
+import { sentences } from "../../../types/errors.ts";
 import { ConfigError } from "../../config/schema/problem.ts";
 import { bundledContributions } from "../../contributions/extensions.ts";
 import type { Live } from "../../live.ts";
@@ -48,7 +49,8 @@ interface KeptWish {
 }
 
 async function withHint({ code, message, fix, problems, cause }: ConfigError, paths: StatePaths): Promise<ConfigError> {
-  return new ConfigError(code, { message, fix: `${fix}${await lastValidHint(paths)}`, problems, cause });
+  const hint = await lastValidHint(paths);
+  return new ConfigError(code, { message, fix: hint === undefined ? fix : sentences(fix, hint), problems, cause });
 }
 
 /** Keeps the config of a gateway that has become ready. The config may be what ends a start, so one without channels keeps none. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readFile, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { access, chmod, constants, mkdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../../../store/disk.ts";
@@ -43,6 +43,7 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   const { manager, scene } = serviceHere(io.env);
   // The config has the port, so that every command and a gateway that is run by hand use the same.
   const { port, ...choices } = flags;
+  await refuseUnusable({ "--runtime-path": flags.runtimePath, "--wrapper": flags.wrapper });
   const plan = servicePlan(paths, scene, choices);
   await refuseForeign(manager, flags.force === true);
   const isOtherPort = port !== undefined && port !== state.config.gateway.port;
@@ -89,6 +90,26 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
       ].join("\n"),
     );
   return 0;
+}
+
+/** Throws USAGE for a program of the service that cannot be run. */
+async function refuseUnusable(programs: Readonly<Record<string, string | undefined>>): Promise<void> {
+  for (const [flag, given] of Object.entries(programs)) {
+    if (given === undefined) continue;
+    const path = resolve(given);
+    const isProgram = (await unlessMissing(stat(path)))?.isFile() === true;
+    const runs =
+      isProgram &&
+      (await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      ));
+    if (runs) continue;
+    throw new OpenClawError("USAGE", {
+      message: `${flag} ${path} is ${isProgram ? "not executable" : "no file"}, so the service could not start.`,
+      fix: isProgram ? `Run: chmod +x ${path}` : "Give the path of a program, such as the output of: which node",
+    });
+  }
 }
 
 const runsLine = ({ pid, url }: { pid?: number; url: string }) => `The gateway runs (pid ${pid}) and answers at ${url}`;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { homedir } from "node:os";
 import { acquireStateLock } from "../../../../store/lock/lock.ts";
-import type { OpenClawError } from "../../../../types/errors.ts";
+import { sentences, type OpenClawError } from "../../../../types/errors.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import type { Edit } from "../../../agents/agent-file.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
@@ -36,7 +36,7 @@ export async function openScene(io: Io): Promise<SetupScene> {
 function refusal(problem: OpenClawError): OpenClawError {
   return new ConfigError(problem.code, {
     message: problem.message,
-    fix: `${problem.fix} Until then nothing is set up. More: openclaw doctor`,
+    fix: sentences(problem.fix, "Until then nothing is set up. More: openclaw doctor"),
     problems: problem instanceof ConfigError ? problem.problems : [],
     cause: problem,
   });

@@ -9,7 +9,9 @@ import { keyAnswers } from "../types/answers/keys.ts";
 import { messageAnswers } from "../types/answers/messages.ts";
 import { ownerAnswers } from "../types/answers/owners.ts";
 import { pairingAnswers } from "../types/answers/pairing.ts";
+import { pluginAnswers } from "../types/answers/plugins.ts";
 import { setupAnswers } from "../types/answers/setup.ts";
+import { skillAnswers } from "../types/answers/skills.ts";
 import { usageAnswers } from "../types/answers/usage.ts";
 import { cronAnswers } from "../types/cron/answers.ts";
 import { logTail, modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
@@ -70,6 +72,10 @@ export const ANSWERS = {
   "pairing.list": pairingAnswers.list,
   "pairing.reject": pairingAnswers.reject,
   "pairing.revoke": pairingAnswers.revoke,
+  "plugins.list": pluginAnswers.list,
+  "plugins.loaded": pluginAnswers.loaded,
+  "plugins.retry": pluginAnswers.retry,
+  "plugins.setEnabled": pluginAnswers.setEnabled,
   send: sendAnswer,
   "sessions.delete": sessionAnswers.delete,
   "sessions.describe": sessionAnswers.describe,
@@ -79,6 +85,9 @@ export const ANSWERS = {
   "sessions.search": sessionHits,
   "sessions.subscribe": sessionAnswers.subscribe,
   "sessions.usage": usageAnswers.sessions,
+  "skills.search": skillAnswers.search,
+  "skills.status": skillAnswers.status,
+  "skills.update": skillAnswers.update,
   status: statusAnswer,
   "usage.cost": usageAnswers.cost,
   "usage.status": usageAnswers.status,

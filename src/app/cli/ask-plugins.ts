@@ -1,5 +1,6 @@
 import { defined } from "../../utils/defined.ts";
-import { pluginAnswers, type PluginView } from "../plugins/loaded-problems.ts";
+import { pluginAnswers } from "../../types/answers/plugins.ts";
+import type { PluginView } from "../plugins/loaded-problems.ts";
 import { hasGateway, isElsewhere } from "./address.ts";
 import { callOnce, withGateway } from "./call-gateway.ts";
 import type { GatewayClient } from "./client.ts";
@@ -28,7 +29,7 @@ export async function askPlugins(io: Io): Promise<Omit<PluginView, "isGateway"> 
   const state = await readState(io);
   if (!hasGateway(io, state)) return undefined;
   const ms = ANSWER_MS + state.config.plugins.contextEngineTimeoutSeconds.bootstrap * 1000;
-  const ask = (client: GatewayClient) => client.call("plugins.loaded", { check: true }, pluginAnswers.list, ms);
+  const ask = (client: GatewayClient) => client.call("plugins.loaded", { check: true }, pluginAnswers.loaded, ms);
   const { plugins: records, faults } = await withGateway(io, state, ask, { isQuiet: true });
   return { records, faults };
 }

@@ -1,59 +1,10 @@
 import { dirname, join } from "node:path";
-import { z } from "zod";
 import type { SkillInstaller } from "../../prompt/skills/skill-metadata.ts";
 import { surveySkills, type SurveyedSkill } from "../../prompt/skills/survey.ts";
 import type { SkillOrigin, SkillSources } from "../../prompt/skills/skills.ts";
 import type { AgentSettings } from "../../types/settings.ts";
+import type { ReportedSkill, SkillReport } from "../../types/answers/skills.ts";
 import { defined } from "../../utils/defined.ts";
-
-const names = z.array(z.string());
-const needs = z.looseObject({ bins: names, anyBins: names, env: names, config: names, os: names });
-
-/** A way to get a program, with the words of a person who would do it. */
-const wayToInstall = z.looseObject({
-  id: z.string(),
-  kind: z.string(),
-  label: z.string(),
-  bins: names,
-  command: z.string().optional(),
-});
-
-const reportedSkill = z.looseObject({
-  name: z.string(),
-  description: z.string(),
-  source: z.string(),
-  bundled: z.boolean(),
-  filePath: z.string(),
-  baseDir: z.string(),
-  skillKey: z.string(),
-  emoji: z.string().optional(),
-  homepage: z.string().optional(),
-  primaryEnv: z.string().optional(),
-  always: z.boolean(),
-  disabled: z.boolean(),
-  blockedByAllowlist: z.boolean(),
-  blockedByAgentFilter: z.boolean(),
-  eligible: z.boolean(),
-  platformIncompatible: z.boolean(),
-  modelVisible: z.boolean(),
-  userInvocable: z.boolean(),
-  commandVisible: z.boolean(),
-  requirements: needs,
-  missing: needs,
-  configChecks: z.array(z.looseObject({ path: z.string(), satisfied: z.boolean() })),
-  /** Ways to get the programs that are missing. They are for people: the gateway installs no programs. */
-  install: z.array(wayToInstall),
-});
-export type ReportedSkill = z.output<typeof reportedSkill>;
-
-/** The answer of `skills.status`. */
-export const skillReport = z.looseObject({
-  workspaceDir: z.string(),
-  managedSkillsDir: z.string(),
-  agentId: z.string(),
-  skills: z.array(reportedSkill),
-});
-export type SkillReport = z.output<typeof skillReport>;
 
 /** All skills of an agent with what keeps each from being used. Never rejects. */
 export async function reportSkills(agent: AgentSettings, sources: SkillSources): Promise<SkillReport> {

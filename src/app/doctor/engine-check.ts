@@ -10,7 +10,8 @@ import { pluginStateDir } from "../../plugins/state-dir.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import type { Check } from "../../types/check.ts";
 import type { LoadedPlugins } from "../plugins/loaded-plugins.ts";
-import type { LoadedPlugin, PluginView } from "../plugins/loaded-problems.ts";
+import type { LoadedPlugin } from "../../types/answers/plugins.ts";
+import type { PluginView } from "../plugins/loaded-problems.ts";
 import { PLUGINS_MS } from "./plugins-check.ts";
 
 /** Checks the selected context engine. `journal` is the path where the latest runs are read. */

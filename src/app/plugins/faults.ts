@@ -10,7 +10,7 @@ import { own } from "../../utils/own.ts";
 import { shownConfig } from "../config/shown.ts";
 import { enginesIn } from "../compose/engines.ts";
 import { pluginScene, type Live } from "../live.ts";
-import type { Fault } from "./loaded-problems.ts";
+import type { Fault } from "../../types/answers/plugins.ts";
 import { modelsOf } from "./models-of.ts";
 
 /** Values of the memory's slot that need no plugin. */

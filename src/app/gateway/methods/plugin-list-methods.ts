@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { PluginRecord } from "../../../plugins/host/record.ts";
+import { pluginAnswers, pluginRow as row } from "../../../types/answers/plugins.ts";
 import { type Answer, defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { FoundPlugin } from "../../../types/plugin/manifest.ts";
 import { defined } from "../../../utils/defined.ts";
@@ -11,23 +12,6 @@ import type { Parts } from "../parts/parts.ts";
 import { writeByClient } from "./write-by-client.ts";
 
 const pluginId = z.string().min(1).max(200);
-
-const row = z.looseObject({
-  id: z.string(),
-  name: z.string(),
-  version: z.string().optional(),
-  packageName: z.string().optional(),
-  description: z.string().optional(),
-  kind: z.array(z.string()).optional(),
-  /** Kind of the place where it was found. */
-  origin: z.string(),
-  category: z.string().optional(),
-  removable: z.boolean(),
-  installed: z.boolean(),
-  enabled: z.boolean(),
-  state: z.enum(["enabled", "disabled", "not-installed", "error"]),
-  error: z.string().optional(),
-});
 
 const names = z.array(z.string());
 const grant = z.looseObject({ effective: z.boolean(), configured: z.boolean().optional() });
@@ -95,15 +79,7 @@ const browseParams = z.looseObject({
   pageSize: z.int().min(1).max(100).default(100),
 });
 
-const answers = {
-  list: z.looseObject({
-    plugins: z.array(row),
-    diagnostics: z.array(z.looseObject({ level: z.string(), pluginId: z.string(), message: z.string() })),
-    mutationAllowed: z.boolean(),
-  }),
-  browse: z.looseObject({ items: z.array(entry), nextCursor: z.string().optional() }),
-  setEnabled: z.looseObject({ ok: z.literal(true), plugin: row, restartRequired: z.boolean() }),
-};
+const browsed = z.looseObject({ items: z.array(entry), nextCursor: z.string().optional() });
 
 /** The plugins in the protocol's words. `plugins.loaded` has them as this gateway's own clients read them. */
 export const pluginListMethods = (parts: Parts): readonly Method[] => [
@@ -111,7 +87,7 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     name: "plugins.list",
     scope: "operator.read",
     params: z.looseObject({}),
-    result: answers.list,
+    result: pluginAnswers.list,
     run: async () => {
       const { records } = parts.plugins.plugins;
       const failed = records.filter(({ state }) => state === "failed" || state === "broken");
@@ -130,7 +106,7 @@ export const pluginListMethods = (parts: Parts): readonly Method[] => [
     name: "plugins.catalog.browse",
     scope: "operator.read",
     params: browseParams,
-    result: answers.browse,
+    result: browsed,
     run: async (wanted) => {
       const { cursor = "0", pageSize } = wanted;
       const found = allRows(parts).filter((one) => isWanted(one, wanted));
@@ -161,7 +137,7 @@ const actMethods = (parts: Parts): readonly Method[] => [
     name: "plugins.setEnabled",
     scope: "operator.admin",
     params: z.looseObject({ pluginId, enabled: z.boolean() }),
-    result: answers.setEnabled,
+    result: pluginAnswers.setEnabled,
     run: async ({ pluginId: id, enabled }) => {
       const { mode } = parts.live.started.gateway.reload;
       const restartRequired = mode === "off" || mode === "restart";

@@ -4,7 +4,7 @@ import type { HookRunner } from "../../../types/hook/hooks.ts";
 import { isFields } from "../../../utils/fields.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { faultsOf } from "../../plugins/faults.ts";
-import { pluginAnswers } from "../../plugins/loaded-problems.ts";
+import { pluginAnswers } from "../../../types/answers/plugins.ts";
 import { agentCalled } from "../parts/agent-called.ts";
 import { putIntoForce } from "../lifecycle/reload.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -64,7 +64,7 @@ export function pluginMethods(parts: Parts): readonly Method[] {
       name: "plugins.loaded",
       scope: "operator.read",
       params: z.looseObject({ check: z.boolean().optional() }),
-      result: pluginAnswers.list,
+      result: pluginAnswers.loaded,
       // The check opens the selected engine, as each run does.
       run: async ({ check }) => ({
         plugins: plugins.records,

@@ -1,27 +1,17 @@
 import { z } from "zod";
 import { registryOf, searchSkills } from "../../../plugins/skills/registry.ts";
+import { type RegistrySkill, skillAnswers } from "../../../types/answers/skills.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import { defined } from "../../../utils/defined.ts";
-import { reportSkills, skillReport } from "../../compose/skill-report.ts";
+import { reportSkills } from "../../compose/skill-report.ts";
 import { skillSources } from "../../compose/skill-sources.ts";
+import { REDACTED } from "../../config/shown.ts";
 import type { Parts } from "../parts/parts.ts";
 import { agentCalled } from "../parts/agent-called.ts";
 import { writeByClient } from "./write-by-client.ts";
 
 const name = z.string().min(1).max(200);
-/** A skill of the registry, in OpenClaw's words. */
-const foundSkill = z.looseObject({
-  score: z.number(),
-  slug: z.string(),
-  registry: z.string(),
-  ownerHandle: z.string().optional(),
-  /** What `openclaw skills install` takes. */
-  installRef: z.string(),
-  displayName: z.string(),
-  summary: z.string().optional(),
-  updatedAt: z.number().optional(),
-});
 
 /** The methods that show the skills of an agent, and switch skills on and off. */
 export const skillMethods = (parts: Parts): readonly Method[] => [
@@ -29,7 +19,7 @@ export const skillMethods = (parts: Parts): readonly Method[] => [
     name: "skills.status",
     scope: "operator.read",
     params: z.looseObject({ agentId: name.optional() }),
-    result: skillReport,
+    result: skillAnswers.status,
     run: async ({ agentId }) => {
       const { live } = parts;
       const agent = agentCalled(agentId, parts);
@@ -43,7 +33,7 @@ export const skillMethods = (parts: Parts): readonly Method[] => [
     name: "skills.search",
     scope: "operator.read",
     params: z.looseObject({ query: z.string().max(400).optional(), limit: z.int().min(1).max(100).default(20) }),
-    result: z.looseObject({ results: z.array(foundSkill) }),
+    result: skillAnswers.search,
     run: ({ query = "", limit }) => search(query, limit),
   }),
   defineMethod({
@@ -56,17 +46,13 @@ export const skillMethods = (parts: Parts): readonly Method[] => [
       env: z.record(name, z.string().max(8192)).optional(),
       source: z.never({ error: "is not supported: this gateway installs no skills" }).optional(),
     }),
-    result: z.looseObject({
-      ok: z.literal(true),
-      skillKey: z.string(),
-      config: z.looseObject({ enabled: z.boolean().optional() }),
-    }),
+    result: skillAnswers.update,
     run: (asked) => updateSkill(asked, parts),
   }),
 ];
 
 /** Asks the registry that `openclaw skills search` asks. Throws UNAVAILABLE when it does not answer. */
-async function search(query: string, limit: number): Promise<{ results: z.output<typeof foundSkill>[] }> {
+async function search(query: string, limit: number): Promise<{ results: RegistrySkill[] }> {
   try {
     const registry = registryOf(process.env);
     const found = await searchSkills(registry, query, limit);
@@ -97,13 +83,19 @@ interface SkillUpdate {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Writes the settings of a skill into the config; the watcher applies them. */
+/**
+ * Writes the settings of a skill into the config; the watcher applies them. An empty key or variable is removed, and the
+ * placeholder of one that is not shown changes nothing.
+ */
 async function updateSkill({ skillKey, enabled, apiKey, env = {} }: SkillUpdate, parts: Parts) {
   const base = ["skills", "entries", skillKey];
+  const secrets = [
+    ...(apiKey === undefined ? [] : [{ path: [...base, "apiKey"], value: apiKey.trim() }]),
+    ...Object.entries(env).map(([variable, value]) => ({ path: [...base, "env", variable], value: value.trim() })),
+  ].filter(({ value }) => value !== REDACTED);
   const edits = [
     ...(enabled === undefined ? [] : [{ path: [...base, "enabled"], value: enabled }]),
-    ...(apiKey === undefined ? [] : [{ path: [...base, "apiKey"], value: apiKey }]),
-    ...Object.entries(env).map(([variable, value]) => ({ path: [...base, "env", variable], value })),
+    ...secrets.map(({ path, value }) => ({ path, value: value || undefined })),
   ];
   await writeByClient(edits, parts);
   return { ok: true as const, skillKey, config: enabled === undefined ? {} : { enabled } };

@@ -509,6 +509,20 @@ describe("skills", () => {
     });
     await expect.poll(() => status("tea-making")).toMatchObject({ disabled: true, eligible: false });
   });
+
+  test("get their keys from a client, which are kept at a placeholder and removed by an empty text", async () => {
+    const written = () =>
+      z
+        .looseObject({ skills: z.looseObject({ entries: z.record(z.string(), z.unknown()) }) })
+        .parse(JSON.parse(readFileSync(join(fixture.dir, "openclaw.json"), "utf8"))).skills.entries["tea-tasting"];
+    const update = (values: object) => ask("skills.update", { skillKey: "tea-tasting", ...values });
+    await update({ apiKey: " k-1 ", env: { CUP: "large", SPOON: "small" } });
+    expect(written()).toEqual({ apiKey: "k-1", env: { CUP: "large", SPOON: "small" } });
+    await update({ apiKey: "__OPENCLAW_REDACTED__", env: { CUP: "__OPENCLAW_REDACTED__", SPOON: "" } });
+    expect(written()).toEqual({ apiKey: "k-1", env: { CUP: "large" } });
+    await update({ apiKey: "" });
+    expect(written()).toEqual({ env: { CUP: "large" } });
+  });
 });
 
 test("the files of a workspace are shown, and nothing outside of it", async () => {

@@ -23,6 +23,8 @@ interface Question<Method extends keyof Answers> {
   readonly params?: Record<string, unknown>;
   /** Events after which the answer is another one. */
   readonly changedBy?: readonly string[];
+  /** Whether it is read again when the person comes back to the page: no event tells of what was done elsewhere. */
+  readonly isReadOnReturn?: boolean;
 }
 
 const NO_EVENTS: readonly string[] = [];
@@ -30,7 +32,7 @@ const NO_EVENTS: readonly string[] = [];
 /** Asks the gateway when the view appears, on each new connection and after the events that change the answer. */
 export function useAnswer<Method extends keyof Answers>(
   { state, chat }: ViewProps,
-  { method, params = {}, changedBy = NO_EVENTS }: Question<Method>,
+  { method, params = {}, changedBy = NO_EVENTS, isReadOnReturn = false }: Question<Method>,
 ): Read<Answers[Method]> {
   const [result, setResult] = useState<{ answer?: Answers[Method]; problem?: string }>({});
   const reads = useRef(0);
@@ -52,8 +54,17 @@ export function useAnswer<Method extends keyof Answers>(
     again();
     return chat.listen(events.split(","), again);
   }, [chat, isConnected, events, again]);
+  useEffect(() => {
+    if (!isConnected || !isReadOnReturn) return undefined;
+    window.addEventListener("focus", again);
+    return () => window.removeEventListener("focus", again);
+  }, [isConnected, isReadOnReturn, again]);
   return { answer: result.answer, problem: result.problem, again };
 }
+
+/** Whether the gateway lets this client use the method. */
+export const mayAsk = ({ state }: ViewProps, method: keyof Answers): boolean =>
+  state.hello?.methods.includes(method) === true;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -168,6 +179,22 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
       <ActButton label={sure} kind="quiet danger" act={() => (setAsking(false), act())} />
       <ActButton label="Keep" act={() => setAsking(false)} />
     </>
+  );
+}
+
+/** A command for a terminal, with a button that copies it. */
+export function TerminalCommand({ command }: { readonly command: string }): VNode {
+  const [label, setLabel] = useState("Copy");
+  const copy = (): void =>
+    void navigator.clipboard.writeText(command).then(
+      () => setLabel("Copied"),
+      () => setLabel("Copy failed"),
+    );
+  return (
+    <p class="command-line">
+      <code>{command}</code>
+      <ActButton label={label} name={`${label}: ${command}`} act={copy} />
+    </p>
   );
 }
 

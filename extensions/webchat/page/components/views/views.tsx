@@ -41,6 +41,18 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     methods: ["usage.cost", "usage.status"],
     load: async () => (await import("./usage.tsx")).UsageView,
   },
+  skills: {
+    title: "Skills",
+    icon: "book",
+    methods: ["skills.status"],
+    load: async () => (await import("./skills.tsx")).SkillsView,
+  },
+  plugins: {
+    title: "Plugins",
+    icon: "puzzle",
+    methods: ["plugins.list"],
+    load: async () => (await import("./plugins.tsx")).PluginsView,
+  },
   logs: {
     title: "Logs",
     icon: "lines",

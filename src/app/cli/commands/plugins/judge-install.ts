@@ -2,7 +2,7 @@ import type { PluginFacts } from "../../../../plugins/install/facts.ts";
 import type { InstallRecord } from "../../../../types/plugin/install-record.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
 import { defined } from "../../../../utils/defined.ts";
-import { pluginAnswers } from "../../../plugins/loaded-problems.ts";
+import { pluginAnswers } from "../../../../types/answers/plugins.ts";
 import { requireInstallPolicy } from "./install-policy.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";

@@ -1,5 +1,5 @@
 import { OpenClawError } from "../../../../types/errors.ts";
-import { pluginAnswers, type LoadedPlugin } from "../../../plugins/loaded-problems.ts";
+import { pluginAnswers, type LoadedPlugin } from "../../../../types/answers/plugins.ts";
 import { callOnce } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { requireState } from "../../state.ts";
@@ -13,7 +13,7 @@ export async function pluginsRuntime(
 ): Promise<number> {
   const { plugins } = await callOnce(io, await requireState(io), {
     method: "plugins.loaded",
-    shape: pluginAnswers.list,
+    shape: pluginAnswers.loaded,
   });
   const chosen = id === undefined ? plugins : plugins.filter((plugin) => plugin.id === id);
   if (id !== undefined && chosen.length === 0)

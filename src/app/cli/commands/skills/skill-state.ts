@@ -4,7 +4,8 @@ import { activationOf } from "../../../../plugins/found/activation.ts";
 import type { AgentSettings } from "../../../../types/settings.ts";
 import { errorText } from "../../../../utils/text/error-text.ts";
 import { OpenClawError, withFix } from "../../../../types/errors.ts";
-import { reportSkills, skillReport, type SkillReport } from "../../../compose/skill-report.ts";
+import { reportSkills } from "../../../compose/skill-report.ts";
+import { skillAnswers, type SkillReport } from "../../../../types/answers/skills.ts";
 import { skillSources } from "../../../compose/skill-sources.ts";
 import { resolveAgents } from "../../../config/settings.ts";
 import { findPlugins } from "../../../plugins/found.ts";
@@ -49,7 +50,12 @@ export async function readSkills(io: Io, { agent: id }: SkillFlags): Promise<Ski
 async function ask(io: Io, state: State, agentId: string | undefined): Promise<SkillReport | undefined> {
   const params = agentId === undefined ? {} : { agentId };
   try {
-    return await callOnce(io, state, { method: "skills.status", params, shape: skillReport }, { isQuiet: true });
+    return await callOnce(
+      io,
+      state,
+      { method: "skills.status", params, shape: skillAnswers.status },
+      { isQuiet: true },
+    );
   } catch (error) {
     if (error instanceof OpenClawError && error.code === "NOT_FOUND") throw error;
     const why = error instanceof OpenClawError ? withFix(error) : `${errorText(error)}.`;

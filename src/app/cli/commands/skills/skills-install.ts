@@ -14,7 +14,7 @@ import { defined } from "../../../../utils/defined.ts";
 import { exists } from "../../../../utils/exists.ts";
 import { own } from "../../../../utils/own.ts";
 import { realOf } from "../../../../utils/real-path.ts";
-import type { ReportedSkill } from "../../../compose/skill-report.ts";
+import type { ReportedSkill } from "../../../../types/answers/skills.ts";
 import { packageRoot } from "../../../package-root.ts";
 import { hasGateway } from "../../address.ts";
 import { writeJson, type Io } from "../../io.ts";

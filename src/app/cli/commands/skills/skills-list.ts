@@ -1,6 +1,6 @@
 import { OpenClawError } from "../../../../types/errors.ts";
 import { nearest } from "../../../config/keys/nearest.ts";
-import type { ReportedSkill, SkillReport } from "../../../compose/skill-report.ts";
+import type { ReportedSkill, SkillReport } from "../../../../types/answers/skills.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { dim, pairs, table } from "../../table.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";

@@ -1,0 +1,213 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { VNode } from "preact";
+import { shortCount } from "../../model/format.ts";
+import {
+  type ViewActs,
+  ActButton,
+  TerminalCommand,
+  ListRow,
+  mayAsk,
+  RowList,
+  useActing,
+  useAnswer,
+  ViewFrame,
+  type ViewProps,
+} from "./view-parts.tsx";
+
+type Plugin = Answers["plugins.list"]["plugins"][number];
+type Loaded = Answers["plugins.loaded"]["plugins"][number];
+type Fault = NonNullable<Answers["plugins.loaded"]["faults"]>[number];
+
+const CHANGED = { changedBy: ["config.changed"], isReadOnReturn: true };
+
+/** The plugins: what each contributes, why one does not work, and its switch. */
+export function PluginsView(props: ViewProps): VNode {
+  const plugins = useAnswer(props, { method: "plugins.list", ...CHANGED });
+  // With the check, the gateway also tries what the config selects of them.
+  const loaded = useAnswer(props, { method: "plugins.loaded", params: { check: true }, ...CHANGED });
+  const acting = useActing(() => (plugins.again(), loaded.again()));
+  const { plugins: all = [] } = plugins.answer ?? {};
+  const { plugins: records = [], faults = [] } = loaded.answer ?? {};
+  const rows = (some: readonly Plugin[]): readonly VNode[] =>
+    some.map((plugin) => (
+      <PluginRow
+        key={`${plugin.origin}:${plugin.id}`}
+        plugin={plugin}
+        record={plugin.origin === "bundled" ? undefined : records.find(({ id }) => id === plugin.id)}
+        faults={faults.filter((fault) => fault.plugin === plugin.id)}
+        view={props}
+        acting={acting}
+      />
+    ));
+  return (
+    <ViewFrame
+      problems={[plugins.problem, loaded.problem, acting.problem]}
+      isRead={plugins.answer !== undefined && (loaded.answer !== undefined || loaded.problem !== undefined)}
+    >
+      <RowList title="Installed" empty="No plugin was added to this gateway.">
+        {rows(all.filter(({ origin }) => origin !== "bundled"))}
+      </RowList>
+      <section aria-label="Install one">
+        <p class="hint">
+          A terminal shows what a plugin holds and may do, and asks before it installs it:{" "}
+          <code>openclaw plugins install &lt;package, folder or archive&gt;</code>
+        </p>
+      </section>
+      <RowList title="Come with the gateway">{rows(all.filter(({ origin }) => origin === "bundled"))}</RowList>
+    </ViewFrame>
+  );
+}
+
+interface PluginProps {
+  readonly plugin: Plugin;
+  /** As the gateway loaded it; unset for a part of the gateway. */
+  readonly record: Loaded | undefined;
+  readonly faults: readonly Fault[];
+  readonly view: ViewProps;
+  readonly acting: ViewActs;
+}
+
+function PluginRow(props: PluginProps): VNode {
+  const { plugin, record, faults } = props;
+  const { id, name, enabled, description, error, removable } = plugin;
+  const isBroken = record?.state === "failed" || record?.state === "broken";
+  return (
+    <ListRow
+      title={name}
+      facts={factsOf(plugin, record)}
+      error={isBroken ? `It does not work: ${record.why ?? error ?? "no reason is known"}.` : undefined}
+      actions={<PluginActs {...props} isBroken={isBroken} />}
+    >
+      {isBroken && <Fix record={record} />}
+      {faults.map(({ message, fix }) => (
+        <p key={message} class="view-row-error">
+          {message} {fix}
+        </p>
+      ))}
+      {description !== undefined && <p class="view-row-text">{description}</p>}
+      {record && <Added record={record} />}
+      {record && <Unmet record={record} />}
+      {removable && !enabled && <TerminalCommand command={`openclaw plugins uninstall ${id}`} />}
+    </ListRow>
+  );
+}
+
+const factsOf = ({ id, name, version, kind = [], category, origin, enabled }: Plugin, record: Loaded | undefined) => [
+  name === id ? undefined : id,
+  version,
+  kind.join(", ") || category,
+  ORIGINS[origin] ?? origin,
+  enabled ? undefined : "switched off",
+  record?.cost && callsText(record.cost),
+];
+
+function Fix({ record: { id, fix, origin } }: { readonly record: Loaded }): VNode | null {
+  if (fix !== undefined) return <p class="view-row-text">{fix}</p>;
+  return origin === "global" ? <TerminalCommand command={`openclaw plugins update ${id}`} /> : null;
+}
+
+/** Kinds of the places where a plugin is found. */
+const ORIGINS: Readonly<Record<string, string>> = {
+  bundled: "",
+  global: "installed",
+  workspace: "of the workspace",
+  config: "of a folder of the config",
+};
+
+/** Whether it cannot be switched off: this page would go with the web chat. */
+const isPartOfGateway = ({ id, origin, category }: Plugin): boolean =>
+  origin === "bundled" && (id === "webchat" || (category !== "channel" && category !== "memory"));
+
+function PluginActs({ plugin, view, acting, isBroken }: PluginProps & { readonly isBroken: boolean }): VNode | null {
+  const { id, name, enabled, category } = plugin;
+  if (isPartOfGateway(plugin) || !mayAsk(view, "plugins.setEnabled")) return null;
+  const { chat } = view;
+  const label = enabled ? "Switch off" : "Switch on";
+  // A channel needs an account before it can be switched on.
+  if (category === "channel" && !enabled)
+    return (
+      <ActButton label="Show the channels" name={`Show the channels: ${name}`} act={() => chat.show("channels")} />
+    );
+  return (
+    <>
+      {isBroken && enabled && (
+        <ActButton
+          label="Try again"
+          name={`Try again ${name}`}
+          isDisabled={acting.isBusy}
+          act={() => acting.act(() => chat.ask("plugins.retry", { pluginId: id }))}
+        />
+      )}
+      <ActButton
+        label={label}
+        name={`${label} ${name}`}
+        isDisabled={acting.isBusy}
+        act={() => acting.act(() => chat.ask("plugins.setEnabled", { pluginId: id, enabled: !enabled }))}
+      />
+    </>
+  );
+}
+
+/** The names of a plugin's contributions, by kind. */
+function Added({ record: { added = {} } }: { readonly record: Loaded }): VNode | null {
+  const kinds = Object.entries(added).filter(([kind]) => !UNNAMED.includes(kind));
+  if (kinds.length === 0) return null;
+  return (
+    <ul class="view-row-facts" aria-label="Contributes">
+      {kinds.map(([kind, names]) => (
+        <li key={kind}>
+          {KINDS[kind] ?? kind}: {names.join(", ")}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  turnKinds: "kinds of turns",
+  commands: "commands of the chat",
+  methods: "methods of the gateway",
+  httpRoutes: "addresses",
+  cliCommands: "commands of the terminal",
+  checks: "checks of the doctor",
+  engines: "context engines",
+  memorySupplements: "additions to the memory",
+  providers: "providers of models",
+  webSearches: "web searches",
+  sandboxEngines: "sandboxes",
+};
+/** Kinds whose names say nothing to a person. */
+const UNNAMED: readonly string[] = ["configs", "skills"];
+
+/** What the plugin asks for and does not get. */
+function Unmet({ record }: { readonly record: Loaded }): VNode | null {
+  const { id, missing = [], notServed = [], neverCalled = [], refusedParts = [], refusedHooks = [] } = record;
+  const lacks = [
+    ["not in this gateway", [...missing, ...notServed]],
+    ["never called", neverCalled],
+    ["not taken", refusedParts],
+    ["hooks without the right to read conversations", refusedHooks],
+  ] as const;
+  const shown = lacks.filter(([, names]) => names.length > 0);
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <ul class="view-row-facts" aria-label="Does not work">
+        {shown.map(([what, names]) => (
+          <li key={what}>
+            {what}: {names.join(", ")}
+          </li>
+        ))}
+      </ul>
+      {refusedHooks.length > 0 && (
+        <TerminalCommand command={`openclaw config set plugins.entries.${id}.hooks.allowConversationAccess true`} />
+      )}
+    </>
+  );
+}
+
+function callsText({ calls, failed, lastError }: NonNullable<Loaded["cost"]>): string {
+  const failures =
+    failed === 0 ? "" : `, ${shortCount(failed)} failed${lastError === undefined ? "" : `: ${lastError}`}`;
+  return `${shortCount(calls)} ${calls === 1 ? "call" : "calls"}${failures}`;
+}

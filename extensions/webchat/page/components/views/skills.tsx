@@ -1,0 +1,279 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { stringOr } from "../../model/json.ts";
+import { Field } from "../common/fields.tsx";
+import { useNow } from "../common/hooks.ts";
+import {
+  type ViewActs,
+  ActButton,
+  TerminalCommand,
+  ListRow,
+  mayAsk,
+  Pick,
+  RowList,
+  SureButton,
+  useActing,
+  useAnswer,
+  ViewFrame,
+  type ViewProps,
+  when,
+} from "./view-parts.tsx";
+
+type Skill = Answers["skills.status"]["skills"][number];
+type Found = Answers["skills.search"]["results"][number];
+
+const GROUPS: readonly (readonly [title: string, isIn: (skill: Skill) => boolean])[] = [
+  ["In use", ({ eligible }) => eligible],
+  ["Lack something", ({ eligible, disabled }) => !eligible && !disabled],
+  ["Switched off", ({ eligible, disabled }) => !eligible && disabled],
+];
+
+/** The skills of an agent: the purpose of each, what it lacks, its keys and its switch, and skills of the registry. */
+export function SkillsView(props: ViewProps): VNode {
+  const { agents } = props.state.catalog;
+  const [agentId, setAgent] = useState("");
+  const [words, setWords] = useState("");
+  const skills = useAnswer(props, {
+    method: "skills.status",
+    params: agentId === "" ? {} : { agentId },
+    changedBy: ["config.changed"],
+    isReadOnReturn: true,
+  });
+  const acting = useActing(skills.again);
+  const all = skills.answer?.skills ?? [];
+  const shown = all.filter((skill) => hasWords(skill, words.toLowerCase()));
+  return (
+    <ViewFrame
+      tools={
+        <>
+          <input
+            type="search"
+            aria-label="Words of a skill"
+            placeholder="Words of a skill"
+            onInput={(event) => setWords(event.currentTarget.value.trim())}
+          />
+          {agents.length > 1 && (
+            <Pick
+              label="Agent"
+              value={agentId}
+              options={[["", "The default agent"], ...agents.map(({ id, title }) => [id, title] as const)]}
+              choose={setAgent}
+            />
+          )}
+        </>
+      }
+      problems={[skills.problem, acting.problem]}
+      isRead={skills.answer !== undefined}
+    >
+      {shown.length === 0 && (
+        <p class="hint">{all.length === 0 ? "The agent has no skills." : "No skill has these words."}</p>
+      )}
+      {GROUPS.map(([title, isIn]) => (
+        <RowList key={title} title={title}>
+          {shown.filter(isIn).map((skill) => (
+            <SkillRow key={skill.name} skill={skill} view={props} acting={acting} />
+          ))}
+        </RowList>
+      ))}
+      {mayAsk(props, "skills.search") && <MoreSkills view={props} have={all} />}
+    </ViewFrame>
+  );
+}
+
+const hasWords = ({ name, description }: Skill, words: string): boolean =>
+  `${name} ${description}`.toLowerCase().includes(words);
+
+interface SkillProps {
+  readonly skill: Skill;
+  readonly view: ViewProps;
+  readonly acting: ViewActs;
+}
+
+function SkillRow({ skill, view, acting }: SkillProps): VNode {
+  const { name, emoji, description, source, disabled, skillKey, install } = skill;
+  const lacks = lackOf(skill);
+  const label = disabled ? "Switch on" : "Switch off";
+  return (
+    <ListRow
+      name={name}
+      title={emoji === undefined ? name : `${emoji} ${name}`}
+      facts={[SOURCES[source] ?? source]}
+      error={lacks}
+      actions={
+        mayAsk(view, "skills.update") && (
+          <ActButton
+            label={label}
+            name={`${label} ${name}`}
+            isDisabled={acting.isBusy}
+            act={() => acting.act(() => view.chat.ask("skills.update", { skillKey, enabled: disabled }))}
+          />
+        )
+      }
+    >
+      <p class="view-row-text">{description}</p>
+      {lacks !== undefined &&
+        install.map(({ id, label: way, command }) => (
+          <div key={id}>
+            {way !== command && <p class="view-row-facts">{way}</p>}
+            {command !== undefined && <TerminalCommand command={command} />}
+          </div>
+        ))}
+      {mayAsk(view, "skills.update") && variablesOf(skill).length > 0 && (
+        <Keys skill={skill} view={view} acting={acting} />
+      )}
+    </ListRow>
+  );
+}
+
+const SOURCES: Readonly<Record<string, string>> = {
+  "openclaw-bundled": "comes with the gateway",
+  "openclaw-managed": "installed",
+  "openclaw-workspace": "of the workspace",
+  "openclaw-plugin": "of a plugin",
+  "openclaw-extra": "of a folder of the config",
+};
+
+/** Why the agent does not use a skill that is switched on; undefined when it does. */
+function lackOf(skill: Skill): string | undefined {
+  const { eligible, disabled, missing, blockedByAllowlist, blockedByAgentFilter, platformIncompatible } = skill;
+  if (eligible || disabled) return undefined;
+  const words = [
+    ...(missing.bins.length > 0 ? [`programs: ${missing.bins.join(", ")}`] : []),
+    ...(missing.anyBins.length > 0 ? [`one of the programs ${missing.anyBins.join(", ")}`] : []),
+    ...(missing.env.length > 0 ? [`keys: ${missing.env.join(", ")}`] : []),
+    ...(missing.config.length > 0 ? [`settings of the config: ${missing.config.join(", ")}`] : []),
+  ];
+  if (platformIncompatible) return "It is for another operating system.";
+  if (words.length > 0) return `It lacks ${words.join("; ")}.`;
+  if (blockedByAllowlist) return "Add it to skills.allowBundled of the config, which names others only.";
+  if (blockedByAgentFilter) return "Add it to the skills of this agent in the config, which name others only.";
+  return "It cannot be used: openclaw skills check says more.";
+}
+
+/** The variables that a person can set for a skill. */
+const variablesOf = ({ primaryEnv, requirements }: Skill): readonly string[] => [
+  ...new Set([...(primaryEnv === undefined ? [] : [primaryEnv]), ...requirements.env]),
+];
+
+/** The parameters that set variables; an empty text removes one. */
+const keyParams = ({ skillKey, primaryEnv }: Skill, values: readonly (readonly [string, string])[]) => ({
+  skillKey,
+  ...Object.fromEntries(values.flatMap(([name, value]) => (name === primaryEnv ? [["apiKey", value]] : []))),
+  env: Object.fromEntries(values.filter(([name]) => name !== primaryEnv)),
+});
+
+/** The form for the keys of a skill. Stored values are not shown. */
+function Keys({ skill, view, acting }: SkillProps): VNode {
+  const [isOpened, setOpened] = useState(false);
+  const variables = variablesOf(skill);
+  const write = (values: readonly (readonly [string, string])[]): void =>
+    acting.act(async () => {
+      await view.chat.ask("skills.update", keyParams(skill, values));
+      setOpened(false);
+    });
+  return (
+    <>
+      <button type="button" class="link" aria-expanded={isOpened} onClick={() => setOpened(!isOpened)}>
+        Keys of {skill.name}
+      </button>
+      {isOpened && (
+        <form
+          class="channel-form"
+          aria-label={`Keys of ${skill.name}`}
+          onSubmit={(event) => {
+            event.preventDefault();
+            const given = new FormData(event.currentTarget);
+            const values = variables.map((name) => [name, stringOr(given.get(name)).trim()] as const);
+            write(values.filter(([, value]) => value !== ""));
+          }}
+        >
+          {variables.map((name) => (
+            <Field
+              key={name}
+              name={name}
+              label={name}
+              secret
+              hint={skill.missing.env.includes(name) ? "It is missing." : "Leave it empty to keep what is stored."}
+            />
+          ))}
+          <p class="channel-actions">
+            <button type="submit" class="primary" disabled={acting.isBusy}>
+              Save
+            </button>
+            {variables.some((name) => !skill.missing.env.includes(name)) && (
+              <SureButton
+                label="Remove what is stored"
+                sure="Remove the stored keys"
+                act={() => write(variables.map((name) => [name, ""] as const))}
+              />
+            )}
+          </p>
+        </form>
+      )}
+    </>
+  );
+}
+
+interface Search {
+  readonly isBusy: boolean;
+  readonly results?: readonly Found[];
+  readonly problem?: string;
+}
+
+/** A search in the registry of skills. A person installs one at a terminal, which shows what it holds before. */
+function MoreSkills({ view, have }: { readonly view: ViewProps; readonly have: readonly Skill[] }): VNode {
+  const [{ isBusy, results, problem }, setSearch] = useState<Search>({ isBusy: false });
+  const now = useNow(60_000);
+  const search = (query: string): void => {
+    setSearch({ isBusy: true });
+    view.chat.ask("skills.search", { query, limit: 20 }).then(
+      (answer) => setSearch({ isBusy: false, results: answer.results }),
+      (error: unknown) => setSearch({ isBusy: false, problem: error instanceof Error ? error.message : String(error) }),
+    );
+  };
+  return (
+    <section aria-label="More skills">
+      <h2>More skills</h2>
+      <form
+        role="search"
+        class="view-search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          search(stringOr(new FormData(event.currentTarget).get("query")).trim());
+        }}
+      >
+        <input name="query" type="search" aria-label="Search the registry" placeholder="A task, such as calendar" />
+        <button type="submit" class="quiet" disabled={isBusy}>
+          Search
+        </button>
+      </form>
+      <p class="hint" role="status">
+        {isBusy ? "Asking the registry…" : "The command shows what a skill holds, and asks before it installs it."}
+      </p>
+      {problem !== undefined && (
+        <p class="outcome error" role="alert">
+          {problem}
+        </p>
+      )}
+      {results && (
+        <RowList title="Found" empty="The registry has none for these words.">
+          {results.map((found) => (
+            <ListRow
+              key={found.installRef}
+              title={found.displayName}
+              facts={[
+                found.ownerHandle === undefined ? undefined : `by ${found.ownerHandle}`,
+                found.updatedAt === undefined ? undefined : when(found.updatedAt, now),
+                have.some(({ name }) => name === found.slug) ? "a skill of this name is there" : undefined,
+              ]}
+            >
+              {found.summary !== undefined && <p class="view-row-text">{found.summary}</p>}
+              <TerminalCommand command={`openclaw skills install ${found.installRef}`} />
+            </ListRow>
+          ))}
+        </RowList>
+      )}
+    </section>
+  );
+}

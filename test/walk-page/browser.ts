@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -34,6 +34,13 @@ const READ_TURNS = `[...document.querySelectorAll("li.turn")].map((turn) => {
   });
   return (turn.classList.contains("user") ? "you: " : "agent: ") + pieces.join(" ");
 })`;
+
+const AXE = readFileSync(path.join(import.meta.dirname, "../../node_modules/axe-core/axe.min.js"), "utf8");
+
+/** One line for each finding: the rule, its help, and the elements. */
+const RUN_AXE = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+  violations.map(({ id, help, nodes }) => id + ": " + help + ": " + nodes.map(({ html, any }) =>
+    html.slice(0, 200) + " " + any.map(({ message }) => message).join(" ")).join(" | ")))`;
 
 /** A browser of its own, which gathers what its pages complain about. */
 export class Browser {
@@ -133,7 +140,13 @@ export class Tab {
     return (await target.and(this.page.locator(":focus")).count()) === 1;
   }
 
+  /** Expects that axe finds nothing on the page as it is, light and dark, and keeps a picture where `PAGE_SHOTS` names a folder. */
   async shoot(name: string): Promise<void> {
+    await this.page.evaluate(AXE);
+    for (const colorScheme of ["dark", "light"] as const) {
+      await this.page.emulateMedia({ colorScheme });
+      expect.soft(z.array(z.string()).parse(await this.page.evaluate(RUN_AXE)), `${name}, ${colorScheme}`).toEqual([]);
+    }
     if (SHOTS === undefined) return;
     mkdirSync(SHOTS, { recursive: true });
     await this.page.screenshot({ path: path.join(SHOTS, `${name}.png`) });

@@ -18,11 +18,11 @@ export function ToolCall(props: { part: ToolPart }): VNode {
           <Icon name="chevron" />
         </summary>
         <div class="tool-body">
-          <h4>Arguments</h4>
+          <p class="tool-part">Arguments</p>
           <pre tabIndex={0}>{pretty(part.args)}</pre>
           {part.result !== "" && (
             <>
-              <h4>{part.state === "failed" ? "Error" : "Result"}</h4>
+              <p class="tool-part">{part.state === "failed" ? "Error" : "Result"}</p>
               <pre tabIndex={0}>{part.result}</pre>
             </>
           )}

@@ -43,10 +43,10 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
   useLayoutEffect(() => focusUnlessWriting(card.current), []);
   return (
     <div class="question" ref={card} tabIndex={-1} role="group" aria-labelledby={`ask-${approval.id}`}>
-      <h3 id={`ask-${approval.id}`}>
+      <h2 id={`ask-${approval.id}`}>
         <Icon name="shield" />
         <span role="alert">Run this command?{from !== undefined && <span class="from"> Asked in {from}</span>}</span>
-      </h3>
+      </h2>
       <pre tabIndex={0}>{command}</pre>
       <p class="facts">
         {cwd !== undefined && <span>in {cwd}</span>}
@@ -101,12 +101,12 @@ function PairingCard(props: { pairing: Pairing; chat: Chat; lacksOwner: boolean 
   const { pairing, chat, lacksOwner } = props;
   return (
     <div class="question" role="group" aria-labelledby={`pair-${pairing.code}`}>
-      <h3 id={`pair-${pairing.code}`}>
+      <h2 id={`pair-${pairing.code}`}>
         <Icon name="shield" />
         <span role="status">
           <bdi>{pairing.name}</bdi> wants to talk to the agent
         </span>
-      </h3>
+      </h2>
       <p class="facts">
         <span>
           on {pairing.channel}, id {pairing.senderId}

@@ -116,6 +116,7 @@ function CompletionList(props: ListProps): VNode {
       class="completions"
       role="listbox"
       aria-label={found.kind === "command" ? "Commands" : "Choices"}
+      tabIndex={0}
       onMouseDown={(event) => event.preventDefault()}
     >
       {found.items.map((item, index) => (

@@ -3,7 +3,7 @@ import { agentsAnswers } from "../types/answers/agents.ts";
 import { approvalAnswers } from "../types/answers/approvals.ts";
 import { channelAnswers, sendAnswer } from "../types/answers/channels.ts";
 import { chatAnswers, commandsAnswer } from "../types/answers/chat.ts";
-import { configAnswers } from "../types/answers/config.ts";
+import { configAnswers, preflightAnswer } from "../types/answers/config.ts";
 import { importAnswers } from "../types/answers/import.ts";
 import { keyAnswers } from "../types/answers/keys.ts";
 import { messageAnswers } from "../types/answers/messages.ts";
@@ -37,9 +37,11 @@ export const ANSWERS = {
   "chat.history": sessionAnswers.history,
   "chat.send": chatAnswers.send,
   "commands.list": commandsAnswer,
+  "config.apply": configAnswers.apply,
   "config.get": configAnswers.get,
   "config.patch": configAnswers.patch,
   "config.schema": configAnswers.schema,
+  "config.schema.lookup": configAnswers.lookup,
   "cron.list": cronAnswers.list,
   "cron.remove": cronAnswers.remove,
   "cron.run": cronAnswers.run,
@@ -49,6 +51,7 @@ export const ANSWERS = {
   "exec.approval.list": approvalAnswers.list,
   "plugin.approval.list": approvalAnswers.list,
   "exec.approval.resolve": approvalAnswers.resolve,
+  "gateway.restart.preflight": preflightAnswer,
   "inbox.drop": messageAnswers.done,
   "inbox.list": messageAnswers.inboxList,
   "inbox.retry": messageAnswers.done,

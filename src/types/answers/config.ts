@@ -10,6 +10,7 @@ const hint = z.looseObject({
   advanced: z.boolean().optional(),
   sensitive: z.boolean().optional(),
 });
+
 /** The hint of a key, and whether a change of the key waits for a restart. */
 const facts = z.looseObject({
   reloadKind: z.enum(["restart", "hot"]),
@@ -17,8 +18,8 @@ const facts = z.looseObject({
   hintPath: z.string().optional(),
 });
 
-/** The file after a change; `config` is what it has now. */
 const written = z.looseObject({ ok: z.boolean(), path: z.string(), hash: z.string(), config: z.unknown() });
+
 const sentinel = z.looseObject({
   persisted: z.boolean(),
   payload: z.looseObject({
@@ -87,3 +88,11 @@ export const configAnswers = {
     sentinel: sentinel.optional(),
   }),
 };
+
+/** The answer of `gateway.restart.preflight`. */
+export const preflightAnswer = z.looseObject({
+  safe: z.boolean(),
+  counts: z.record(z.string(), z.number()),
+  blockers: z.array(z.looseObject({ kind: z.string(), count: z.number(), message: z.string() })),
+  summary: z.string(),
+});

@@ -45,11 +45,8 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
         <PageHeader state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} />
         <Banners state={state} chat={chat} />
         <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
-          {view === undefined ? (
-            <ConversationLog state={state} chat={chat} />
-          ) : (
-            <ShownView state={state} chat={chat} view={view} />
-          )}
+          {view === undefined && <ConversationLog state={state} chat={chat} />}
+          <ShownView state={state} chat={chat} view={view} />
         </ErrorBoundary>
         {/* The message that is being written stays, with its pictures. */}
         <div class="foot" hidden={view !== undefined}>

@@ -15,6 +15,10 @@ export class RefusedError extends Error {
   }
 }
 
+/** The gateway's refusal that an error of `Chat.ask` tells of; undefined for another error. */
+export const refusalBehind = (error: unknown): RequestRefusal | undefined =>
+  error instanceof Error && error.cause instanceof RefusedError ? error.cause.refusal : undefined;
+
 /** A request without an answer: the connection was lost, or the gateway did not answer. It may be repeated with its key. */
 export class NoAnswerError extends Error {
   override readonly name = "NoAnswerError";

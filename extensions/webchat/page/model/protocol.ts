@@ -9,6 +9,7 @@ export interface RequestRefusal {
   readonly code: string;
   readonly detail: string;
   readonly field?: string | undefined;
+  readonly details: unknown;
   readonly message: string;
   readonly retryAfterMs?: number | undefined;
 }
@@ -106,6 +107,7 @@ function readRefusal(value: unknown): RequestRefusal {
     code: stringOr(error["code"], "UNKNOWN"),
     detail: stringOr(details["code"]),
     field: nonEmpty(details["field"]),
+    details,
     message: stringOr(error["message"], "The gateway refused the request and gave no reason."),
     retryAfterMs: typeof retry === "number" ? retry : undefined,
   };

@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { cpus, freemem, hostname, loadavg, totalmem, type as systemName, release } from "node:os";
 import { z } from "zod";
+import { preflightAnswer } from "../../../types/answers/config.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { SystemFacts } from "../../../server/options.ts";
@@ -12,12 +13,6 @@ import type { Parts } from "../parts/parts.ts";
 const done = z.looseObject({ ok: z.boolean() });
 const none = z.looseObject({});
 
-const preflight = z.looseObject({
-  safe: z.boolean(),
-  counts: z.record(z.string(), z.number()),
-  blockers: z.array(z.looseObject({ kind: z.string(), count: z.number(), message: z.string() })),
-  summary: z.string(),
-});
 const lanesShape = z.looseObject({
   ts: z.number(),
   lanes: z.array(
@@ -57,7 +52,7 @@ export const systemMethods = (parts: Parts): readonly Method[] => [
     name: "gateway.restart.preflight",
     scope: "operator.read",
     params: none,
-    result: preflight,
+    result: preflightAnswer,
     run: () => restartPreflight(parts),
   }),
   defineMethod({

@@ -13,6 +13,8 @@ interface ViewFacts {
   /** Without these methods of the gateway the view is not offered. */
   readonly methods: readonly string[];
   readonly load: () => Promise<Content>;
+  /** What was typed in it stays while another view or the chat is shown. */
+  readonly keepsInput?: boolean;
 }
 
 /** The views beside the chat. The code of each is loaded when it is opened. */
@@ -59,6 +61,13 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     methods: ["logs.tail"],
     load: async () => (await import("./logs.tsx")).LogsView,
   },
+  config: {
+    title: "Config",
+    icon: "sliders",
+    methods: ["config.get", "config.schema", "config.schema.lookup", "config.patch", "config.apply"],
+    load: async () => (await import("./config.tsx")).ConfigView,
+    keepsInput: true,
+  },
 };
 
 export const viewTitle = (view: PageView): string => FACTS[view].title;
@@ -94,26 +103,51 @@ export function ViewLinks({ state, chat, done }: ViewProps & { readonly done: ()
   );
 }
 
-/** The open view, in place of the conversation. */
-export function ShownView({ state, chat, view }: ViewProps & { readonly view: PageView }): VNode {
-  const [loaded, setLoaded] = useState<{ readonly view: PageView; readonly Content: Content }>();
+interface Loaded {
+  readonly view: PageView;
+  readonly Content: Content;
+}
+
+/** The open view, in place of the conversation, and out of sight those whose input is kept. */
+export function ShownView({ state, chat, view }: ViewProps & { readonly view: PageView | undefined }): VNode {
+  const [loaded, setLoaded] = useState<readonly Loaded[]>([]);
   const [failed, setFailed] = useState<PageView>();
   useEffect(() => {
+    if (view === undefined) return setLoaded(kept);
     let isWanted = true;
     FACTS[view].load().then(
-      (content) => isWanted && setLoaded({ view, Content: content }),
+      (Content) => isWanted && setLoaded((before) => [...kept(before).filter(isOther(view)), { view, Content }]),
       () => isWanted && setFailed(view),
     );
     return () => {
       isWanted = false;
     };
   }, [view]);
-  if (failed === view)
-    return (
-      <p class="outcome error" role="alert">
-        This view could not be loaded. Reload the page.
-      </p>
-    );
-  if (loaded?.view !== view) return <p class="hint view">Loading…</p>;
-  return <loaded.Content state={state} chat={chat} />;
+  return (
+    <>
+      {loaded.map(({ view: one, Content }) => (
+        <div key={one} class="view-place" hidden={one !== view}>
+          <Content state={state} chat={chat} />
+        </div>
+      ))}
+      {view !== undefined && !loaded.some((one) => one.view === view) && <Loading hasFailed={failed === view} />}
+    </>
+  );
+}
+
+const kept = (views: readonly Loaded[]): readonly Loaded[] =>
+  views.filter(({ view }) => FACTS[view].keepsInput === true);
+
+const isOther =
+  (view: PageView) =>
+  (one: Loaded): boolean =>
+    one.view !== view;
+
+function Loading({ hasFailed }: { readonly hasFailed: boolean }): VNode {
+  if (!hasFailed) return <p class="hint view">Loading…</p>;
+  return (
+    <p class="outcome error" role="alert">
+      This view could not be loaded. Reload the page.
+    </p>
+  );
 }

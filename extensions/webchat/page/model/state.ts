@@ -52,7 +52,17 @@ interface People {
 export type Panel = "model" | "channels" | "people";
 
 /** The views beside the chat, in the order in which they are offered. */
-export const VIEWS = ["needs", "conversations", "jobs", "usage", "skills", "plugins", "logs", "config"] as const;
+export const VIEWS = [
+  "needs",
+  "conversations",
+  "jobs",
+  "usage",
+  "skills",
+  "plugins",
+  "models",
+  "logs",
+  "config",
+] as const;
 export type PageView = (typeof VIEWS)[number];
 
 /** What is shown beside the open session, or in its place. */

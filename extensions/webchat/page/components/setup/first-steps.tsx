@@ -78,7 +78,13 @@ function ModelStep({ state, chat }: StepsProps): VNode {
           ? "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases."
           : `${provider}/${id} is answering.`}
       </p>
-      <StepButton label={demo ? "Choose a model" : "Change"} isFirst={demo} go={() => chat.show("model")} />
+      {demo ? (
+        <StepButton label="Choose a model" isFirst go={() => chat.show("model")} />
+      ) : (
+        <button type="button" class="quiet" onClick={() => chat.visit("models")}>
+          Models and keys
+        </button>
+      )}
     </Step>
   );
 }

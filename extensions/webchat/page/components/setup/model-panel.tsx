@@ -38,14 +38,14 @@ interface PanelProps {
   readonly close: () => void;
 }
 
-/** The model of the gateway and its key: shown, tested, and replaced by one that answers. */
+/** Connects a model: one that answers is saved with its key, for the place among the models that the person chose. */
 function ModelPanel({ state, chat, close }: PanelProps): VNode {
   const { id, provider, demo } = state.status.model;
   const ask: Ask = (method, params) => chat.ask(method, params);
   const { found, problem } = useDetected(ask);
-  const [answered, setAnswered] = useState("");
-  const done = (model: string): void => {
-    setAnswered(model);
+  const [answered, setAnswered] = useState<{ readonly model: string; readonly use: string }>();
+  const done = (model: string, use: string): void => {
+    setAnswered({ model, use });
     chat.modelChanged();
   };
   return (
@@ -55,27 +55,40 @@ function ModelPanel({ state, chat, close }: PanelProps): VNode {
           ? "The demo model is answering, which repeats what you write. Choose a model that thinks."
           : `${provider}/${id} is answering.`}
       </p>
-      {!demo && answered === "" && <TestNow ask={ask} />}
       {problem !== "" && <p role="alert">{problem}</p>}
-      {answered === "" && found && <ModelForm ask={ask} found={found} provider={demo ? "" : provider} done={done} />}
-      {answered !== "" && (
-        <>
-          <p role="status" class="good">
-            {answered} answered. The next message goes to it.
-          </p>
-          <p class="channel-actions">
-            <button type="button" class="primary" onClick={close}>
-              Done
-            </button>
-            <button type="button" class="quiet" onClick={() => chat.show("channels")}>
-              Next: add a channel
-            </button>
-          </p>
-        </>
+      {!answered && found && <ModelForm ask={ask} found={found} provider={demo ? "" : provider} done={done} />}
+      {answered && (
+        <p role="status" class="good">
+          {answered.model} answered. {OUTCOMES[answered.use] ?? OUTCOMES["first"]}
+        </p>
       )}
+      <p class="channel-actions">
+        {answered && (
+          <button type="button" class="primary" onClick={close}>
+            Done
+          </button>
+        )}
+        {answered && state.shown.view === undefined && (
+          <button type="button" class="quiet" onClick={() => chat.show("channels")}>
+            Next: add a channel
+          </button>
+        )}
+        {!demo && state.shown.view !== "models" && (
+          <button type="button" class="quiet" onClick={() => (close(), chat.visit("models"))}>
+            All models and keys
+          </button>
+        )}
+      </p>
     </PanelDialog>
   );
 }
+
+/** What follows, by the use of the model. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  first: "The next message goes to it.",
+  fallback: "It is asked when those before it fail.",
+  none: "Its key is stored, and the same model answers as before.",
+};
 
 function useDetected(ask: Ask) {
   const [found, setFound] = useState<Answers["openclaw.setup.detect"]>();
@@ -86,37 +99,12 @@ function useDetected(ask: Ask) {
   return { found, problem };
 }
 
-/** Asks the present model for an answer, and shows the result. */
-function TestNow({ ask }: { readonly ask: Ask }): VNode {
-  const [result, setResult] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const test = async (): Promise<void> => {
-    setBusy(true);
-    setResult("Asking …");
-    const said = await ask("openclaw.setup.verify", {}).then(
-      ({ ok, latencyMs = 0, error }) =>
-        ok ? `It answered after ${(latencyMs / 1000).toFixed(1)} s.` : (error ?? "It did not answer."),
-      (error: unknown) => problemOf(error).message,
-    );
-    setResult(said);
-    setBusy(false);
-  };
-  return (
-    <p class="channel-actions">
-      <button type="button" class="quiet" disabled={isBusy} onClick={() => void test()}>
-        Test it
-      </button>
-      <span role="status">{result}</span>
-    </p>
-  );
-}
-
 interface FormProps {
   readonly ask: Ask;
   readonly found: Answers["openclaw.setup.detect"];
-  /** The provider of the model that answers now. */
+  /** The provider of the model that answers now; empty while the demo does. */
   readonly provider: string;
-  readonly done: (model: string) => void;
+  readonly done: (model: string, use: string) => void;
 }
 
 /** Asks for a provider, a key and a model, and saves them when the model answers. */
@@ -141,7 +129,7 @@ function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
         options={choices.map(({ id, label }) => [id, label])}
         choose={(next) => (setProblem(undefined), setChosen(next))}
       />
-      <ModelFields key={choice.id} choice={choice} problem={problem} />
+      <ModelFields key={choice.id} choice={choice} problem={problem} isFurther={provider !== ""} />
       {problem && <Refused problem={problem} choice={choice} />}
       <p class="channel-actions">
         <button type="submit" class="primary" disabled={isBusy}>
@@ -163,13 +151,22 @@ const APIS = [
   ["anthropic-messages", "Anthropic's messages"],
 ] as const;
 
+const USES = [
+  ["first", "Ask it first"],
+  ["fallback", "Ask it when those before it fail"],
+  ["none", "Only store its key"],
+] as const;
+
 interface FieldsProps {
+  /** Whether another model answers already. */
+  readonly isFurther: boolean;
   readonly choice: ModelWay;
   readonly problem: ModelProblem | undefined;
 }
 
-function ModelFields({ choice, problem }: FieldsProps): VNode {
-  const { asks, website } = choice;
+function ModelFields({ choice, problem, isFurther }: FieldsProps): VNode {
+  const { asks, website, provider } = choice;
+  const [use, setUse] = useState<string>(USES[0][0]);
   const [api, setApi] = useState<string>(APIS[0][0]);
   const errorOf = (name: string): string | undefined => (problem?.field === name ? problem.message : undefined);
   return (
@@ -196,7 +193,17 @@ function ModelFields({ choice, problem }: FieldsProps): VNode {
           </a>
         </p>
       )}
+      {asks === "key" && isFurther && (
+        <Field
+          name="keyName"
+          label="Name of the key (optional)"
+          placeholder="default"
+          hint={`Without a name it replaces ${provider}:default. Another name keeps that key, and this one is asked before it.`}
+          error={errorOf("keyName")}
+        />
+      )}
       <ModelName choice={choice} models={problem?.models ?? []} error={errorOf("modelRef")} />
+      {isFurther && <Choice label="Use" name="use" value={use} options={USES} choose={setUse} />}
     </>
   );
 }
@@ -262,7 +269,7 @@ function valuesOf(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries(texts.filter(([name, value]) => name !== "choice" && value !== ""));
 }
 
-function useSaving(ask: Ask, done: (model: string) => void) {
+function useSaving(ask: Ask, done: FormProps["done"]) {
   const [problem, setProblem] = useState<ModelProblem>();
   const [isBusy, setBusy] = useState(false);
   const save = async (choice: ModelWay, values: Record<string, string>): Promise<void> => {
@@ -273,7 +280,7 @@ function useSaving(ask: Ask, done: (model: string) => void) {
       const answer = await ask("openclaw.setup.activate", { ...choice.params, ...values });
       const found = modelProblem(answer, choice.asks);
       if (found) setProblem(found);
-      else done(answer.modelRef ?? choice.model);
+      else done(answer.modelRef ?? choice.model, values["use"] ?? "first");
     } catch (error) {
       setProblem({ field: undefined, said: "", models: [], isAccount: false, mayRepeat: true, ...problemOf(error) });
     } finally {

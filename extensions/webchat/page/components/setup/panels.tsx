@@ -24,7 +24,6 @@ export function Panels({ state, chat }: PanelsProps): VNode | null {
 }
 
 const BUTTONS = [
-  ["model", "Model", "key", "openclaw.setup.activate"],
   ["channels", "Channels", "plug", "channels.capabilities"],
   ["people", "People", "people", "owners.list"],
 ] as const;

@@ -55,6 +55,12 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     methods: ["plugins.list"],
     load: async () => (await import("./plugins.tsx")).PluginsView,
   },
+  models: {
+    title: "Models",
+    icon: "key",
+    methods: ["models.list", "models.authStatus"],
+    load: async () => (await import("./models.tsx")).ModelsView,
+  },
   logs: {
     title: "Logs",
     icon: "lines",

@@ -12,6 +12,7 @@ import { pairingAnswers } from "../types/answers/pairing.ts";
 import { pluginAnswers } from "../types/answers/plugins.ts";
 import { setupAnswers } from "../types/answers/setup.ts";
 import { skillAnswers } from "../types/answers/skills.ts";
+import { systemAnswers } from "../types/answers/system.ts";
 import { usageAnswers } from "../types/answers/usage.ts";
 import { cronAnswers } from "../types/cron/answers.ts";
 import { logTail, modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
@@ -92,6 +93,8 @@ export const ANSWERS = {
   "skills.status": skillAnswers.status,
   "skills.update": skillAnswers.update,
   status: statusAnswer,
+  "system.growth": systemAnswers.growth,
+  "system.info": systemAnswers.info,
   "usage.cost": usageAnswers.cost,
   "usage.status": usageAnswers.status,
 } as const;

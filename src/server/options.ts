@@ -1,5 +1,4 @@
 import type { KeyNames } from "../sessions/shown/wire-keys.ts";
-import { z } from "zod";
 import type { HttpRouteContribution } from "../types/contribution.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ChatPort } from "../types/chat/chat.ts";
@@ -10,8 +9,9 @@ import type { AgentId, SessionKey } from "../types/ids.ts";
 import type { Notified, Paired } from "../types/answers/pairing.ts";
 import type { MediaStore, PairingDesk } from "../types/journal.ts";
 import type { Log } from "../types/log.ts";
-import type { Answer, GatewayEvent, Method } from "../types/method.ts";
+import type { GatewayEvent, Method } from "../types/method.ts";
 import type { ShownCommands } from "../types/answers/chat.ts";
+import type { SystemFacts } from "../types/answers/system.ts";
 import type { GatewayHealth, GatewayStatus, LogTail, ShownModels } from "../types/gateway-status.ts";
 import type { ModelInfo } from "../types/run/model.ts";
 import type { Secret } from "../types/secret.ts";
@@ -44,28 +44,6 @@ export interface Catalog {
   /** Rights of an operator's turn in a session, and the keys that grant them. */
   rightsOf(key: SessionKey): Promise<SessionRights>;
 }
-
-export const systemFacts = z.looseObject({
-  machineName: z.string(),
-  hostname: z.string(),
-  platform: z.string(),
-  release: z.string(),
-  arch: z.string(),
-  osLabel: z.string(),
-  nodeVersion: z.string(),
-  pid: z.number(),
-  uptimeMs: z.number(),
-  cpuCount: z.number(),
-  cpuModel: z.string().optional(),
-  loadAverage: z.array(z.number()),
-  memoryTotalBytes: z.number(),
-  memoryFreeBytes: z.number(),
-  disks: z.array(z.looseObject({ path: z.string(), totalBytes: z.number(), availableBytes: z.number() })).optional(),
-  diskPath: z.string().optional(),
-  diskTotalBytes: z.number().optional(),
-  diskAvailableBytes: z.number().optional(),
-});
-export type SystemFacts = Answer<z.output<typeof systemFacts>>;
 
 /** Reports of the gateway about itself. */
 export interface Reports {

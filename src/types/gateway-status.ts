@@ -110,6 +110,10 @@ export const statusAnswer = z.looseObject({
   connections: count,
   sessions: sessions.optional(),
   ready: z.looseObject({ ok: z.boolean(), problems: texts }).optional(),
+  /** Why channels and jobs are off after several starts that did not end in order. */
+  safeMode: text,
+  /** The start that runs, and those of the minutes before it that did not end in order; epoch milliseconds. */
+  starts: z.array(z.looseObject({ at: z.number(), careful: flag })).optional(),
   model: model.optional(),
   channels: z.array(shownAccount.extend({ channel: z.string(), label: text, lifecycle: z.string() })).optional(),
   channelSummary: texts,

@@ -10,6 +10,7 @@ import { sandboxStates } from "../compose/sandbox/sandboxing.ts";
 import { failingNow, LOOKED_AT } from "../runs/failing.ts";
 import { defaultModel } from "./parts/model-text.ts";
 import type { PluginRecord } from "../../plugins/host/record.ts";
+import { readStarts } from "../../store/lock/boots.ts";
 import { freedBytesOf, maintenanceText } from "../../sessions/maintenance/report.ts";
 import type { PluginCost } from "../../plugins/api/watch.ts";
 
@@ -76,7 +77,7 @@ async function statusOf(parts: Parts) {
   const found = await core.models.of(live.defaultAgent.id).find(ref);
   const since = Date.now() - 24 * 60 * 60 * 1000;
   const { pairing } = core.journal;
-  const [journal, day, plugins, latest, requests, turnedAway, crashes] = await Promise.all([
+  const [journal, day, plugins, latest, requests, turnedAway, crashes, starts] = await Promise.all([
     core.journal.stats(),
     core.journal.runs.totals(since),
     core.journal.runs.pluginTotals(since),
@@ -84,10 +85,13 @@ async function statusOf(parts: Parts) {
     pairing.list(),
     pairing.turnedAway(),
     readCrashes(live.paths),
+    readStarts(live.paths.stateDir),
   ]);
   const failing = failingNow(latest);
   return {
     stateDir: live.paths.stateDir,
+    ...(live.safeMode !== undefined && { safeMode: live.safeMode }),
+    starts,
     config: {
       path: live.loaded.path,
       exists: live.loaded.exists,

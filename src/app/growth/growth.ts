@@ -208,3 +208,14 @@ export function growthText(all: readonly GrowthRow[]): string | undefined {
   const total = sizeOf({ ...largest, bytes, isPartial: all.some(({ isPartial }) => isPartial) });
   return `${total}, most of it ${largest.name} (${sizeOf(largest)})`;
 }
+
+/** A thing as clients see it. `bytes` is null where it was not counted, since there may be very many files. */
+export const shownGrowth = ({ name, path, bytes, isPartial, bound, limitBytes, keys }: GrowthRow) => ({
+  name,
+  path,
+  bytes: bytes ?? null,
+  ...(isPartial && { atLeast: true }),
+  bound: bound ?? null,
+  ...(limitBytes !== undefined && { limitBytes }),
+  keys: [...keys],
+});

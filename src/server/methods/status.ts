@@ -1,15 +1,15 @@
 import { performance } from "node:perf_hooks";
 import { z } from "zod";
+import { systemAnswers } from "../../types/answers/system.ts";
 import { agentOf } from "../../sessions/keys.ts";
 import { type Answer, defineMethod, type Method } from "../../types/method.ts";
-import { eventLoopShape, healthAnswer, logTail, memoryShape, statusAnswer } from "../../types/gateway-status.ts";
+import { healthAnswer, logTail, statusAnswer } from "../../types/gateway-status.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { SessionRow } from "../../types/session.ts";
-import { type Catalog, systemFacts, type ServerPorts } from "../options.ts";
+import type { Catalog, ServerPorts } from "../options.ts";
 import type { MethodParts } from "./parts.ts";
 
 const anything = z.looseObject({});
-const systemInfo = systemFacts.extend({ eventLoop: eventLoopShape, processMemory: memoryShape });
 const RECENT = 10;
 
 /** Methods that report the gateway's state, models, clients and log. */
@@ -17,7 +17,7 @@ export function statusMethods(ports: ServerPorts, parts: MethodParts): readonly 
   return [
     readMethod("health", healthAnswer, () => health(ports, parts)),
     readMethod("status", statusAnswer, () => status(ports, parts)),
-    readMethod("system.info", systemInfo, async () => ({
+    readMethod("system.info", systemAnswers.info, async () => ({
       ...(await ports.reports.machine()),
       eventLoop: parts.eventLoop(),
       processMemory: memoryOf(process.memoryUsage()),

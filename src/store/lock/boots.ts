@@ -10,7 +10,7 @@ const WINDOW_MS = 300_000;
 
 /** The starts that have not ended in order, oldest first: `state/boots.json`. */
 const boots = z.object({ starts: z.array(z.object({ at: z.number(), careful: z.boolean().optional() })) });
-type Starts = z.infer<typeof boots>["starts"];
+type Starts = readonly z.infer<typeof boots>["starts"][number][];
 
 const fileIn = (stateDir: string): string => join(stateDir, "state", "boots.json");
 
@@ -45,7 +45,8 @@ export async function isCareful(stateDir: string): Promise<boolean> {
 /** The next start is as any other. */
 export const forgetBoots = (stateDir: string): Promise<void> => rm(fileIn(stateDir), { force: true });
 
-async function readStarts(stateDir: string): Promise<Starts> {
+/** The starts that are noted: the one that runs, and those of the minutes before it that did not end in order. */
+export async function readStarts(stateDir: string): Promise<Starts> {
   const text = await unlessMissing(readFile(fileIn(stateDir), "utf8"));
   if (text === undefined) return [];
   try {

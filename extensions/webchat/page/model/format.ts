@@ -85,7 +85,18 @@ export function ago(at: number, now: number): string {
 
 /** A number of bytes, as a text for people. */
 export function size(bytes: number): string {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
+  if (bytes < 1024 * 1024) return `${Math.ceil(bytes / 1024)} KB`;
+  const mb = bytes / (1024 * 1024);
+  return mb < 1024 ? `${mb.toFixed(1)} MB` : `${(mb / 1024).toFixed(1)} GB`;
+}
+
+/** A length of time, as `3 d 4 h`, `2 h 5 min`, `12 min` or `40 s`. */
+export function lasting(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  const [days, hours] = [Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60)];
+  if (days > 0) return `${days} d ${hours} h`;
+  if (hours > 0) return `${hours} h ${minutes % 60} min`;
+  return minutes > 0 ? `${minutes} min` : `${Math.max(0, Math.floor(ms / 1000))} s`;
 }
 
 /** As `$1.20` or `$0.0042`; undefined for nothing. */

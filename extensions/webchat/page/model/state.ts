@@ -60,6 +60,7 @@ export const VIEWS = [
   "skills",
   "plugins",
   "models",
+  "health",
   "logs",
   "config",
 ] as const;

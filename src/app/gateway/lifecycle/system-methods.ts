@@ -1,10 +1,11 @@
 import { statfs } from "node:fs/promises";
-import { cpus, freemem, hostname, loadavg, totalmem, type as systemName, release } from "node:os";
+import { cpus, freemem, homedir, hostname, loadavg, totalmem, type as systemName, release } from "node:os";
 import { z } from "zod";
 import { preflightAnswer } from "../../../types/answers/config.ts";
 import { OpenClawError, withFix } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import type { SystemFacts } from "../../../server/options.ts";
+import { type SystemFacts, systemAnswers } from "../../../types/answers/system.ts";
+import { excessOf, growthOf, QUICK, shownGrowth } from "../../growth/growth.ts";
 import { reloadConfig } from "./reload.ts";
 import { cleanupMethods } from "./cleanup.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -48,6 +49,13 @@ const stabilityShape = z.looseObject({
 /** The protocol's methods about the machine, the process and its work. */
 export const systemMethods = (parts: Parts): readonly Method[] => [
   ...cleanupMethods(parts),
+  defineMethod({
+    name: "system.growth",
+    scope: "operator.read",
+    params: none,
+    result: systemAnswers.growth,
+    run: () => shownGrowing(parts),
+  }),
   defineMethod({
     name: "gateway.restart.preflight",
     scope: "operator.read",
@@ -118,6 +126,16 @@ export async function systemInfo({ live, startedAt }: Parts): Promise<SystemFact
     memoryFreeBytes: freemem(),
     ...disk,
   };
+}
+
+/** What grows below the state directory, in a look that takes no long time. */
+async function shownGrowing({ live, core }: Parts) {
+  const { config, paths } = live;
+  const scene = { config, stateDir: paths.stateDir, home: process.env["HOME"] ?? homedir(), env: process.env };
+  const all = await growthOf(scene, QUICK);
+  const beyond = new Set(excessOf(all));
+  const rows = all.map((row) => ({ ...shownGrowth(row), isBeyond: beyond.has(row), fix: row.fix }));
+  return { ts: core.ports.clock.now(), rows };
 }
 
 /** The disk of the state directory; nothing where the system does not tell. */

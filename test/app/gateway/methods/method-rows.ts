@@ -58,6 +58,7 @@ const channelRequests = (telegram: FakeTelegram): readonly Request[] => [
   once("openclaw.import.detect"),
   once("openclaw.import.start", { dir: "{openclaw.import.detect:found.dir}" }),
   once("openclaw.setup.detect"),
+  once("system.growth"),
   { method: "openclaw.setup.activate", about: "of the present model", params: { kind: "existing-model" } },
   {
     method: "openclaw.setup.activate",

@@ -44,6 +44,27 @@ test("the machine and the process are described", async () => {
   });
 });
 
+test("what grows is told with its size, its bound and the key that sets it", async () => {
+  const { rows } = z
+    .looseObject({ rows: z.array(z.looseObject({ name: z.string() })) })
+    .parse(await call("system.growth"));
+  expect(rows).toContainEqual(
+    expect.objectContaining({
+      name: "journal",
+      bytes: expect.any(Number),
+      bound: expect.any(String),
+      isBeyond: false,
+      keys: expect.arrayContaining([expect.stringMatching(/^retention\./)]),
+    }),
+  );
+});
+
+test("the start that runs is told, and no other one after an end in order", async () => {
+  const status = await call("status");
+  expect(status).toMatchObject({ starts: [] });
+  expect(status).not.toHaveProperty("safeMode");
+});
+
 test("nothing to update, and no event of this gateway's own", async () => {
   const update = await call("update.status");
   expectShape("UpdateStatusResult", update);

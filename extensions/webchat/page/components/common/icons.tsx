@@ -13,6 +13,7 @@ const PATHS = {
   lines: "M5 6h14M5 10h9M5 14h14M5 18h7",
   menu: "M4 7h16M4 12h16M4 17h10",
   pencil: "M4 20h4L19 9a2.8 2.8 0 0 0-4-4L4 16zM13.5 6.5l4 4",
+  pulse: "M3 12h4l3-7 4 14 3-7h4",
   plug: "M9 3v5m6-5v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4",
   plus: "M12 5v14M5 12h14",
   people:

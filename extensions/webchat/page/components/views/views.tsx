@@ -61,6 +61,12 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     methods: ["models.list", "models.authStatus"],
     load: async () => (await import("./models.tsx")).ModelsView,
   },
+  health: {
+    title: "Health",
+    icon: "pulse",
+    methods: ["status", "system.info"],
+    load: async () => (await import("./health.tsx")).HealthView,
+  },
   logs: {
     title: "Logs",
     icon: "lines",

@@ -13,6 +13,7 @@ import {
   growthOf,
   growthText,
   QUICK,
+  shownGrowth,
   sizeOf,
   THOROUGH,
   type Effort,
@@ -46,7 +47,7 @@ export async function status(io: Io, flags: GatewayStatusFlags): Promise<number>
   const more = look.status && hasGateway(io, state) ? await askMore(io, state, flags) : {};
   const growth = await growthHere(io, state, flags.all === true ? THOROUGH : QUICK);
   if (flags.json === true) {
-    writeJson(io, { ...statusJson(state, look, more), growth: growth.map(growthJson) });
+    writeJson(io, { ...statusJson(state, look, more), growth: growth.map(shownGrowth) });
     return codeOf(look);
   }
   const copied = await copyNote(state.paths.stateDir);
@@ -69,17 +70,6 @@ function diskText(growth: readonly GrowthRow[]): string | undefined {
   );
   return text === undefined ? undefined : [text, ...beyond].join("; ");
 }
-
-const growthJson = ({ name, path, bytes, isPartial, bound, limitBytes, keys }: GrowthRow) => ({
-  name,
-  path,
-  /** Null: not counted, since there may be very many files; `status --json --all` counts them. */
-  bytes: bytes ?? null,
-  ...(isPartial && { atLeast: true }),
-  bound: bound ?? null,
-  ...(limitBytes !== undefined && { limitBytes }),
-  keys,
-});
 
 const growthTable = (io: Io, growth: readonly GrowthRow[]): string =>
   table(

@@ -22,7 +22,14 @@ import { sessionAnswers } from "../types/session.ts";
 
 /** The shapes of the answers that the chat page reads, by method: each is the `result` of the gateway's method. */
 export const ANSWERS = {
+  "agent.identity.get": agentsAnswers.identity,
+  "agents.create": agentsAnswers.create,
+  "agents.delete": agentsAnswers.delete,
+  "agents.files.get": agentsAnswers.file,
+  "agents.files.list": agentsAnswers.files,
+  "agents.files.set": agentsAnswers.fileSet,
   "agents.list": agentsAnswers.list,
+  "agents.update": agentsAnswers.update,
   "channels.add": channelAnswers.edited,
   "channels.capabilities": channelAnswers.capabilities,
   "channels.enable": channelAnswers.edited,

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAtomic } from "../../store/disk.ts";
@@ -13,6 +14,18 @@ const MOST_FILE_BYTES = 1_048_576;
 /** Reason why a file is not read or written, with a message for people. */
 export class UnusableFile extends Error {
   override readonly name = "UnusableFile";
+}
+
+/** Another file has taken the place of the one that was read. */
+export class OutdatedFile extends Error {
+  override readonly name = "OutdatedFile";
+  /** Unset when the file is gone. */
+  readonly hash: string | undefined;
+
+  constructor(file: string, now: string | undefined) {
+    super(`agent file "${file}" changed since it was read`);
+    this.hash = now;
+  }
 }
 
 /** Whether a file may be read and written by this name. No path and no other file of the workspace may. */
@@ -31,21 +44,37 @@ export async function readContextFile(workspace: string, name: string): Promise<
   if (facts.missing) return facts;
   const real = await placeOf(workspace, name);
   try {
-    return { ...facts, content: (await readRegular(real, MOST_FILE_BYTES)).toString("utf8") };
+    const bytes = await readRegular(real, MOST_FILE_BYTES);
+    return { ...facts, hash: hash("sha256", bytes), content: bytes.toString("utf8") };
   } catch (error) {
     throw new UnusableFile(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 
-/** Replaces one file in one step. Throws `UnusableFile` as `readContextFile` does, and DISK_FULL or DISK_WRITE. */
-export async function writeContextFile(workspace: string, name: string, content: string): Promise<ContextFileFacts> {
+interface WrittenFile {
+  readonly name: string;
+  readonly content: string;
+  /** The hash of the file that is replaced; any when unset. */
+  readonly expectedHash?: string | undefined;
+}
+
+/**
+ * Replaces one file in one step. Throws `UnusableFile` as `readContextFile` does, `OutdatedFile` when the file has another
+ * hash, and DISK_FULL or DISK_WRITE.
+ */
+export async function writeContextFile(workspace: string, written: WrittenFile): Promise<ContextFileFacts> {
+  const { name, content, expectedHash } = written;
   if (Buffer.byteLength(content) > MOST_FILE_BYTES) throw new UnusableFile(`${name} may have at most 1 MB.`);
   await mkdir(workspace, { recursive: true, mode: 0o700 });
   const real = await placeOf(workspace, name);
   const before = await unlessMissing(stat(real));
   if (before && !before.isFile()) throw new UnusableFile(`${name} is not a regular file.`);
+  if (expectedHash !== undefined) {
+    const { hash: now } = await readContextFile(workspace, name);
+    if (now !== expectedHash.toLowerCase()) throw new OutdatedFile(name, now);
+  }
   await writeAtomic(real, content);
-  return { ...(await factsOf(workspace, name)), content };
+  return { ...(await factsOf(workspace, name)), hash: hash("sha256", content), content };
 }
 
 async function factsOf(workspace: string, name: string): Promise<ContextFileFacts> {

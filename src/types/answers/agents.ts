@@ -34,6 +34,8 @@ const file = z.looseObject({
   /** Bytes. */
   size: z.number().exactOptional(),
   updatedAtMs: z.number().exactOptional(),
+  /** SHA-256 of the content, where the answer has it. */
+  hash: text,
   content: text,
 });
 /** A file of a workspace that goes into the system prompt, in the protocol's names. */

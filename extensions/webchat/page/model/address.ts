@@ -73,11 +73,15 @@ export function setAddress(place: PagePlace): void {
 }
 
 const DRAFTS = "openclaw.drafts";
-/** Conversations whose unsent text is kept. */
+/** Conversations and files whose unsent text is kept. */
 const MOST = 50;
 
-/** The text that was typed in a conversation of this tab and not sent. */
+/** The text that was typed in a conversation, or in another field with a key, of this tab and not sent. */
 export const draftOf = (sessionKey: string): string => stringOr(readDrafts()[sessionKey]);
+
+/** Whether a text is kept whose key begins so. */
+export const hasDraftWith = (beginning: string): boolean =>
+  Object.keys(readDrafts()).some((key) => key.startsWith(beginning));
 
 /** Keeps the text for a reload of this tab; an empty one is forgotten. */
 export function keepDraft(sessionKey: string, text: string): void {

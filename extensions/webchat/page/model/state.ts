@@ -57,6 +57,7 @@ export const VIEWS = [
   "conversations",
   "jobs",
   "usage",
+  "agents",
   "skills",
   "plugins",
   "models",

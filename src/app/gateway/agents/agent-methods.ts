@@ -17,6 +17,7 @@ import { agentWorkspaceMethods } from "./agent-workspace-methods.ts";
 import { sessionFileMethods } from "./session-files.ts";
 import { agentReadMethods, knownAgent } from "./agent-read-methods.ts";
 import {
+  OutdatedFile,
   isContextFile,
   listContextFiles,
   readContextFile,
@@ -173,40 +174,53 @@ const agentId = z.string().min(1).max(200);
 const name = z.string().min(1).max(200);
 
 /** The methods for the files of an agent's workspace that go into its system prompt, and for no others. */
-const agentFileMethods = ({ live, log }: Pick<Parts, "live" | "log">): readonly Method[] => [
-  defineMethod({
-    name: "agents.files.list",
-    scope: "operator.read",
-    params: z.looseObject({ agentId }),
-    result: agentsAnswers.files,
-    run: async (of) => {
-      const { id, workspace } = knownAgent(live, of.agentId);
-      return { agentId: id, workspace, files: await listContextFiles(workspace) };
-    },
-  }),
-  defineMethod({
-    name: "agents.files.get",
-    scope: "operator.read",
-    params: z.looseObject({ agentId, name }),
-    result: agentsAnswers.file,
-    run: async (of) => {
-      const { id, workspace } = knownAgent(live, of.agentId);
-      return { agentId: id, workspace, file: await usable(of.name, () => readContextFile(workspace, of.name)) };
-    },
-  }),
-  defineMethod({
-    name: "agents.files.set",
-    scope: "operator.admin",
-    params: z.looseObject({ agentId, name, content: z.string() }),
-    result: agentsAnswers.fileSet,
-    run: async (of) => {
-      const { id, workspace } = knownAgent(live, of.agentId);
-      const file = await usable(of.name, () => writeContextFile(workspace, of.name, of.content));
-      log.info("file of an agent written", { agent: id, file: of.name });
-      return { ok: true, agentId: id, workspace, file };
-    },
-  }),
-];
+function agentFileMethods({ live, log }: Pick<Parts, "live" | "log">): readonly Method[] {
+  const writes = new KeyedQueue();
+  return [
+    defineMethod({
+      name: "agents.files.list",
+      scope: "operator.read",
+      params: z.looseObject({ agentId }),
+      result: agentsAnswers.files,
+      run: async (of) => {
+        const { id, workspace } = knownAgent(live, of.agentId);
+        return { agentId: id, workspace, files: await listContextFiles(workspace) };
+      },
+    }),
+    defineMethod({
+      name: "agents.files.get",
+      scope: "operator.read",
+      params: z.looseObject({ agentId, name }),
+      result: agentsAnswers.file,
+      run: async (of) => {
+        const { id, workspace } = knownAgent(live, of.agentId);
+        return { agentId: id, workspace, file: await usable(of.name, () => readContextFile(workspace, of.name)) };
+      },
+    }),
+    defineMethod({
+      name: "agents.files.set",
+      scope: "operator.admin",
+      params: z.looseObject({
+        agentId,
+        name,
+        content: z.string(),
+        expectedHash: z
+          .string()
+          .regex(/^[\da-f]{64}$/i, "the hash that agents.files.get gave")
+          .optional(),
+      }),
+      result: agentsAnswers.fileSet,
+      run: async (of) => {
+        const { id, workspace } = knownAgent(live, of.agentId);
+        // Sequential: a write compares the file with its hash before it replaces it.
+        const write = () => writes.run(workspace, () => writeContextFile(workspace, of));
+        const file = await usable(of.name, write);
+        log.info("file of an agent written", { agent: id, file: of.name });
+        return { ok: true, agentId: id, workspace, file };
+      },
+    }),
+  ];
+}
 
 async function usable(file: string, work: () => Promise<ContextFileFacts>): Promise<ContextFileFacts> {
   if (!isContextFile(file))
@@ -214,6 +228,10 @@ async function usable(file: string, work: () => Promise<ContextFileFacts>): Prom
   try {
     return await work();
   } catch (error) {
+    if (error instanceof OutdatedFile) {
+      const details = { type: "agent_file_conflict", name: file, ...defined({ currentHash: error.hash }) };
+      throw new MethodError("INVALID_REQUEST", error.message, { details });
+    }
     if (error instanceof UnusableFile) throw new MethodError("INVALID_REQUEST", error.message);
     if (error instanceof OpenClawError) throw new MethodError("UNAVAILABLE", withFix(error));
     throw error;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -40,6 +41,8 @@ async function refused(method: string, params: object) {
   const { error } = answered.parse(await client.request(method, params));
   return error;
 }
+
+const fileAnswer = z.looseObject({ file: z.looseObject({ hash: z.string().optional() }) });
 
 const agents = async () =>
   z
@@ -149,22 +152,56 @@ describe("an agent", () => {
 describe("the files of an agent", () => {
   const of = { agentId: "twin" };
 
+  /** Calls a method whose answer has a file. The protocol's package is older than its hash, which 2026.9.6 has. */
+  const ofFile = async (method: string, params: object, shape: string) => {
+    const answer = fileAnswer.parse(answered.parse(await client.request(method, params)).payload);
+    const { hash: _hash, ...older } = answer.file;
+    expectShape(shape, { ...answer, file: older });
+    return answer;
+  };
+
   test("are those of the system prompt, and are read and replaced", async () => {
     const list = await call("agents.files.list", of, "AgentsFilesListResult");
     expect(list).toMatchObject({ agentId: "twin", workspace: workspace("twin") });
     expect(JSON.stringify(list)).toContain('"name":"MEMORY.md","path"');
     const set = { ...of, name: "SOUL.md", content: "Be kind.\n" };
-    expect(await call("agents.files.set", set, "AgentsFilesSetResult")).toMatchObject({
+    expect(await ofFile("agents.files.set", set, "AgentsFilesSetResult")).toMatchObject({
       ok: true,
       file: { name: "SOUL.md", missing: false, size: 9, content: "Be kind.\n" },
     });
     expect(readFileSync(join(workspace("twin"), "SOUL.md"), "utf8")).toBe("Be kind.\n");
-    expect(await call("agents.files.get", { ...of, name: "SOUL.md" }, "AgentsFilesGetResult")).toMatchObject({
+    expect(await ofFile("agents.files.get", { ...of, name: "SOUL.md" }, "AgentsFilesGetResult")).toMatchObject({
       file: { content: "Be kind.\n" },
     });
     expect(await call("agents.files.get", { ...of, name: "MEMORY.md" }, "AgentsFilesGetResult")).toMatchObject({
       file: { name: "MEMORY.md", missing: true },
     });
+  });
+
+  test("are replaced only as they were read, where the client says so", async () => {
+    const name = "USER.md";
+    const read = async () => (await ofFile("agents.files.get", { ...of, name }, "AgentsFilesGetResult")).file;
+    const set = (content: string, expectedHash: string) => ({ ...of, name, content, expectedHash });
+    writeFileSync(join(workspace("twin"), name), "one");
+    const { hash: ofOne = "" } = await read();
+    expect(ofOne).toBe(createHash("sha256").update("one").digest("hex"));
+    writeFileSync(join(workspace("twin"), name), "two");
+    const { hash: ofTwo = "" } = await read();
+    expect(await refused("agents.files.set", set("mine", ofOne))).toMatchObject({
+      code: "INVALID_REQUEST",
+      details: { type: "agent_file_conflict", name, currentHash: ofTwo },
+    });
+    expect(readFileSync(join(workspace("twin"), name), "utf8")).toBe("two");
+    const both = await Promise.all(
+      ["a", "b"].map((content) => client.request("agents.files.set", set(content, ofTwo.toUpperCase()))),
+    );
+    expect(both.filter((one) => answered.parse(one).ok)).toHaveLength(1);
+    rmSync(join(workspace("twin"), name));
+    const { details } = (await refused("agents.files.set", set("mine", ofTwo))) ?? {};
+    expect(details).toMatchObject({ type: "agent_file_conflict" });
+    expect(details).not.toHaveProperty("currentHash");
+    expect(existsSync(join(workspace("twin"), name))).toBe(false);
+    expect(await refused("agents.files.set", set("mine", "no hash"))).toMatchObject({ code: "INVALID_REQUEST" });
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 
 const PATHS = {
+  agent: "M6 9h12v9H6zM12 9V5.5M9.5 13v.5M14.5 13v.5M3.5 12v3M20.5 12v3",
   attach: "M21 11.5 12.5 20a5.5 5.5 0 0 1-7.8-7.8l8.9-8.9a3.7 3.7 0 0 1 5.2 5.2L10 17.3a1.8 1.8 0 0 1-2.6-2.6l7.9-7.8",
   bars: "M5 20V11M12 20V4M19 20v-6",
   bell: "M6 17V11a6 6 0 0 1 12 0v6l1.5 2h-15zM10 21.5h4",

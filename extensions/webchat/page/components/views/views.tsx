@@ -43,6 +43,12 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     methods: ["usage.cost", "usage.status"],
     load: async () => (await import("./usage.tsx")).UsageView,
   },
+  agents: {
+    title: "Agents",
+    icon: "agent",
+    methods: ["agents.list", "agents.files.list"],
+    load: async () => (await import("./agents.tsx")).AgentsView,
+  },
   skills: {
     title: "Skills",
     icon: "book",

@@ -18,6 +18,8 @@ import { cronAnswers } from "../types/cron/answers.ts";
 import { logTail, modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
 import type { Answer } from "../types/method.ts";
 import { sessionHits } from "../types/subagent/search.ts";
+import { branchAnswers } from "../types/answers/branches.ts";
+import { runAnswers } from "../types/answers/runs.ts";
 import { sessionAnswers } from "../types/session.ts";
 
 /** The shapes of the answers that the chat page reads, by method: each is the `result` of the gateway's method. */
@@ -87,12 +89,17 @@ export const ANSWERS = {
   "plugins.loaded": pluginAnswers.loaded,
   "plugins.retry": pluginAnswers.retry,
   "plugins.setEnabled": pluginAnswers.setEnabled,
+  "runs.get": runAnswers.get,
+  "runs.prompt": runAnswers.prompt,
   send: sendAnswer,
+  "sessions.create": sessionAnswers.create,
   "sessions.delete": sessionAnswers.delete,
   "sessions.describe": sessionAnswers.describe,
+  "sessions.fork": branchAnswers.fork,
   "sessions.list": sessionAnswers.list,
   "sessions.patch": sessionAnswers.patch,
   "sessions.queue": messageAnswers.queue,
+  "sessions.rewind": branchAnswers.rewind,
   "sessions.search": sessionHits,
   "sessions.subscribe": sessionAnswers.subscribe,
   "sessions.usage": usageAnswers.sessions,

@@ -769,6 +769,17 @@ export const sessionAnswers = {
     /** The session's own model. */
     resolved: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }),
   }),
+  create: z.looseObject({
+    ok: z.boolean(),
+    key,
+    sessionId: z.string(),
+    entry: shownEntry,
+    /** The model that answers in it. */
+    resolved: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }),
+    runStarted: z.boolean(),
+    runId: text,
+    status: text,
+  }),
   subscribe: z.looseObject({ subscribed: z.boolean() }),
   follow: z.looseObject({ subscribed: z.boolean(), key }),
 };

@@ -1,51 +1,7 @@
-import { z } from "zod";
-import { keyField } from "../../types/key-field.ts";
 import type { RunFilter, InboxRow, OutboxRow, RunRecord } from "../../types/journal.ts";
 import { OpenClawError } from "../../types/errors.ts";
-import type { Answer } from "../../types/method.ts";
-import { inboxLine, outboxLine } from "../../types/answers/messages.ts";
-import { receiptShape } from "../../types/run/run.ts";
-import { promptOf, type RunPlace, shownPrompt } from "./prompt.ts";
+import { promptOf, type RunPlace } from "./prompt.ts";
 import type { RunSource } from "../../store/journal/read-only.ts";
-
-const run = z.looseObject({
-  runId: z.string(),
-  sessionKey: keyField(),
-  agentId: z.string().optional(),
-  at: z.number(),
-  result: z.string(),
-  receipt: receiptShape,
-});
-export type RunLine = Answer<z.output<typeof run>>;
-
-/** A message of a run, without its text. */
-const messageIn = inboxLine
-  .pick({ id: true, channel: true, account: true, chat: true, thread: true, messageId: true, state: true })
-  .extend({ ...inboxLine.pick({ attempts: true, outcome: true }).shape, sender: z.string() });
-
-/** A chunk of the answer to a run, without its text. */
-const chunkOut = outboxLine.pick({
-  id: true,
-  replyKey: true,
-  part: true,
-  channel: true,
-  account: true,
-  chat: true,
-  kind: true,
-  state: true,
-  attempts: true,
-  messageId: true,
-  error: true,
-  isRepeat: true,
-});
-
-/** The answers of `runs.*`. */
-export const runAnswers = {
-  list: z.looseObject({ runs: z.array(run) }),
-  get: z.looseObject({ run, inbox: z.array(messageIn), outbox: z.array(chunkOut) }),
-  prompt: shownPrompt,
-};
-export type WholeRun = Answer<z.output<typeof runAnswers.get>>;
 
 /** Runs, the latest first, without the prompts that their models saw. */
 export async function listRuns({ journal }: RunPlace, limit: number, filter: RunFilter) {

@@ -1,34 +1,10 @@
 import { z } from "zod";
 import { estimateTokens } from "../../sessions/transcript/tokens.ts";
-import { type Answer, openText } from "../../types/method.ts";
+import type { PromptContent, PromptMessage } from "../../types/answers/runs.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
 import { emptyUsage } from "../../types/run/usage.ts";
 
-/** An image is described by its type and size. */
-const promptContent = z.looseObject({
-  type: z.string(),
-  text: z.string().optional(),
-  thinking: z.string().optional(),
-  id: z.string().optional(),
-  name: z.string().optional(),
-  arguments: z.unknown().optional(),
-  mimeType: z.string().optional(),
-  bytes: z.number().optional(),
-});
-export type PromptContent = Answer<z.output<typeof promptContent>>;
-
-/** A message as a model saw it, with its estimated tokens. */
-export const promptMessage = z.looseObject({
-  role: openText<ChatMessage["role"]>(),
-  entryId: z.string().optional(),
-  tokens: z.number(),
-  content: z.array(promptContent),
-  toolName: z.string().optional(),
-  toolCallId: z.string().optional(),
-  isError: z.boolean().optional(),
-});
-export type PromptMessage = Answer<z.output<typeof promptMessage>>;
-
+/** A message as people are shown it; an image is described by its type and size. */
 export function showMessage(message: ChatMessage, entryId?: string): PromptMessage {
   const { role, content } = message;
   const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;

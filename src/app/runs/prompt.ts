@@ -1,18 +1,17 @@
-import { z } from "zod";
 import { findImagePaths } from "../../history/images/paths.ts";
 import { replay, withCuts } from "../../history/replay.ts";
 import { textsOf } from "../../prompt/parts.ts";
 import { earlierFiles, readBackTo } from "../../sessions/transcript/read-back.ts";
 import { estimateTextTokens } from "../../sessions/transcript/tokens.ts";
 import type { RunSource } from "../../store/journal/read-only.ts";
+import type { PromptMessage, ShownPrompt } from "../../types/answers/runs.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { RunRecord } from "../../types/journal.ts";
-import type { Answer } from "../../types/method.ts";
 import type { ChatMessage } from "../../types/run/model.ts";
-import { promptPart, type PromptRecord } from "../../types/run/run.ts";
+import type { PromptRecord } from "../../types/run/run.ts";
 import type { TranscriptEntry } from "../../types/session.ts";
 import type { PruneRules } from "../../types/settings.ts";
-import { engineMessages, promptMessage, showMessage, type PromptMessage } from "./message.ts";
+import { engineMessages, showMessage } from "./message.ts";
 
 /** The stores of runs and of the conversations that they were part of. */
 export interface RunPlace {
@@ -23,24 +22,6 @@ export interface RunPlace {
   /** Rules by which the agent of a key prunes tool results; undefined when it prunes none. */
   pruningOf(key: SessionKey): PruneRules | undefined;
 }
-
-/** The prompt that a model saw: that of the last attempt of a run, as it began. */
-export const shownPrompt = z.looseObject({
-  runId: z.string(),
-  system: z.array(promptPart.extend({ text: z.string().optional() })),
-  messages: z.array(promptMessage),
-  tools: z.array(z.string()),
-  /** Estimated tokens of all tools with their descriptions and schemas. */
-  toolTokens: z.number().optional(),
-  bodyParts: z.array(promptPart),
-  /** Files that turns name. The model saw those that could be read; the transcript does not contain them. */
-  imageFiles: z.array(z.string()).default([]),
-  /** Whether the messages are those that were sent. */
-  faithful: z.boolean(),
-  /** The reason why the messages are not those that were sent, or why that is unknown. */
-  why: z.string().optional(),
-});
-export type ShownPrompt = Answer<z.output<typeof shownPrompt>>;
 
 /**
  * The prompt of a run; undefined when the run kept no record of it. Rejects when the journal or a transcript cannot be

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { agentOf, buildKey, parseKey } from "../../sessions/keys.ts";
 import { PLACE_TYPE } from "../../sessions/transcript/tree.ts";
+import { branchAnswers } from "../../types/answers/branches.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
-import { keyField, keyParam } from "../../types/key-field.ts";
+import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import type { ConversationBranch, MessageEntry, Session, SessionPatch } from "../../types/session.ts";
 import type { ServerPorts } from "../options.ts";
@@ -16,22 +17,13 @@ type Ports = Pick<ServerPorts, "chat" | "sessions" | "keys" | "catalog" | "clock
 const ofSession = z.looseObject({ sessionKey: keyParam(), agentId: z.string().min(1).optional() });
 const ofMessage = ofSession.extend({ entryId: z.string().min(1) });
 
-const shownBranch = z.looseObject({
-  leafEntryId: z.string(),
-  headline: z.string(),
-  messageCount: z.number(),
-  /** ISO 8601. */
-  updatedAt: z.string(),
-  active: z.boolean(),
-});
-
 /** Methods that continue a conversation at an earlier place: in the same session, or in a copy. */
 export const branchMethods = (ports: Ports, hub: Hub): readonly Method[] => [
   defineMethod({
     name: "sessions.branches.list",
     scope: "operator.read",
     params: ofSession,
-    result: z.looseObject({ branches: z.array(shownBranch) }),
+    result: branchAnswers.list,
     run: async ({ sessionKey: key, ...params }) => {
       requireAgent(params, key, ports);
       const { branches } = await ports.sessions.tree(key);
@@ -43,7 +35,7 @@ export const branchMethods = (ports: Ports, hub: Hub): readonly Method[] => [
     mayWait: true,
     scope: "operator.admin",
     params: ofSession.extend({ leafEntryId: z.string().min(1) }),
-    result: z.looseObject({}),
+    result: branchAnswers.switch,
     run: async ({ sessionKey: key, leafEntryId, ...params }) => {
       requireAgent(params, key, ports);
       await requireLeaf(key, leafEntryId, ports);
@@ -60,7 +52,7 @@ export const branchMethods = (ports: Ports, hub: Hub): readonly Method[] => [
     mayWait: true,
     scope: "operator.admin",
     params: ofMessage,
-    result: z.looseObject({ editorText: z.string() }),
+    result: branchAnswers.rewind,
     run: async ({ sessionKey: key, entryId, ...params }) => {
       requireAgent(params, key, ports);
       const editorText = await rewindTo(key, entryId, ports);
@@ -72,7 +64,7 @@ export const branchMethods = (ports: Ports, hub: Hub): readonly Method[] => [
     name: "sessions.fork",
     scope: "operator.write",
     params: ofMessage,
-    result: z.looseObject({ sessionKey: keyField(), editorText: z.string() }),
+    result: branchAnswers.fork,
     run: async ({ sessionKey: key, entryId, ...params }) => {
       requireAgent(params, key, ports);
       const turn = await personsTurn(key, entryId, ports);

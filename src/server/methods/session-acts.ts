@@ -6,7 +6,7 @@ import { agentId, runId, sessionKey, type AgentId, type SessionKey } from "../..
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../types/method.ts";
 import { THINK_LEVELS } from "../../types/run/model.ts";
-import { type SessionPatch, shownEntry, shownMessage } from "../../types/session.ts";
+import { sessionAnswers, type SessionPatch, shownMessage } from "../../types/session.ts";
 import { defined } from "../../utils/defined.ts";
 import type { ServerPorts } from "../options.ts";
 import type { Hub } from "../transport/hub.ts";
@@ -86,17 +86,7 @@ const createMethod = (ports: Ports, hub: Hub): Method =>
     beginsRun: true,
     params: createParams,
     idempotencyKey: "idempotencyKey",
-    result: z.looseObject({
-      ok: z.boolean(),
-      key: keyField(),
-      sessionId: z.string(),
-      entry: shownEntry,
-      /** The model that answers in it. */
-      resolved: z.looseObject({ modelProvider: z.string().nullable(), model: z.string().nullable() }),
-      runStarted: z.boolean(),
-      runId: z.string().optional(),
-      status: z.string().optional(),
-    }),
+    result: sessionAnswers.create,
     run: (params, caller) => {
       checkCommand(params.message ?? params.task ?? "", caller.scopes, ports.chat);
       return create(params, ports, hub);

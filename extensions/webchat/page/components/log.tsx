@@ -2,11 +2,15 @@ import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { isOpen, type PageState } from "../model/state.ts";
+import { actsOf } from "../model/turn-acts.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
 import { ErrorBoundary } from "./boundary.tsx";
+import { NOT_LOADED, useLoaded } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { FirstSteps } from "./setup/first-steps.tsx";
 import { TurnView } from "./turn.tsx";
+
+const NO_METHODS: readonly string[] = [];
 
 /** The conversation. It scrolls to new text unless the reader has scrolled up. */
 export function ConversationLog(props: { state: PageState; chat: Chat }): VNode {
@@ -30,13 +34,7 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
             </button>
           )}
           {shown.length === 0 && loaded && <Welcome state={state} chat={chat} />}
-          <ol class="turns">
-            {withKeys(shown).map(([key, turn]) => (
-              <ErrorBoundary key={key} retryOn={turn} fallback={() => <PlainTurn turn={turn} />}>
-                <TurnView turn={turn} chat={chat} />
-              </ErrorBoundary>
-            ))}
-          </ol>
+          <Turns state={state} chat={chat} shown={shown} />
         </div>
       </div>
       {isScrolledUp && (
@@ -46,6 +44,44 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
       )}
       <Announcements sessionKey={state.sessionKey} loaded={loaded} shown={shown} />
     </div>
+  );
+}
+
+/** The turns with their acts, and the dialog about an answer. Markdown and the dialog are loaded beside the page. */
+function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedTurn[] }): VNode {
+  const { state, chat, shown } = props;
+  const methods = state.hello?.methods ?? NO_METHODS;
+  const acts = useMemo(() => actsOf(shown, methods), [shown, methods]);
+  const [facts, setFacts] = useState<readonly string[]>();
+  const parser = useLoaded(
+    true,
+    () => import("./markdown.tsx"),
+    () => chat.showNotice(NOT_LOADED),
+  );
+  const dialog = useLoaded(
+    facts !== undefined,
+    () => import("./turns/answer-facts.tsx"),
+    () => chat.showNotice(NOT_LOADED),
+  );
+  return (
+    <>
+      <ol class="turns">
+        {withKeys(shown).map(([key, turn], index) => (
+          <ErrorBoundary key={key} retryOn={turn} fallback={() => <PlainTurn turn={turn} />}>
+            <TurnView
+              turn={turn}
+              chat={chat}
+              acts={acts[index] ?? []}
+              markdown={parser?.Markdown}
+              showFacts={setFacts}
+            />
+          </ErrorBoundary>
+        ))}
+      </ol>
+      {facts !== undefined && dialog !== undefined && (
+        <dialog.AnswerFacts view={{ state, chat }} runIds={facts} close={() => setFacts(undefined)} />
+      )}
+    </>
   );
 }
 

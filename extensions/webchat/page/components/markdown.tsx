@@ -4,6 +4,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { markdownPieces } from "../markdown/markdown.ts";
 import type { Piece } from "../markdown/markdown.ts";
+import { copyText } from "./common/clipboard.ts";
 
 /** Maximum levels of nested quotes and lists. Deeper levels are shown without their marks. */
 const MAX_DEPTH = 24;
@@ -69,11 +70,7 @@ function Code({ text, language }: { text: string; language: string }): VNode {
     setLabel(result);
     setTimeout(() => setLabel("Copy"), 1600);
   };
-  const copy = (): void =>
-    void navigator.clipboard.writeText(text).then(
-      () => showResult("Copied"),
-      () => showResult("Copy failed"),
-    );
+  const copy = (): void => void copyText(text).then((isDone) => showResult(isDone ? "Copied" : "Copy failed"));
   return (
     <div class="code">
       <div class="code-bar">

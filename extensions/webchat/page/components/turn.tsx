@@ -4,16 +4,30 @@ import type { Chat } from "../model/chat.ts";
 import { shortCount, dollars } from "../model/format.ts";
 import { planOf, withLastPlan } from "../model/plan.ts";
 import type { Part } from "../model/transcript.ts";
+import type { TurnAct } from "../model/turn-acts.ts";
 import type { DisplayedTurn } from "../model/view.ts";
-import { Markdown } from "./markdown.tsx";
 import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";
+import { TurnActs } from "./turns/turn-acts.tsx";
 
 const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
 
+/** Draws a Markdown text, which may still grow. */
+export type MarkdownView = (props: { text: string; growing: boolean }) => VNode;
+
+interface TurnProps {
+  readonly turn: DisplayedTurn;
+  readonly chat: Chat;
+  readonly acts: readonly TurnAct[];
+  /** Draws Markdown; until it is loaded, answers are shown as their source. */
+  readonly markdown: MarkdownView | undefined;
+  /** Shows how an answer was made. */
+  readonly showFacts: (runIds: readonly string[]) => void;
+}
+
 /** A turn of the conversation. */
-export function TurnView(props: { turn: DisplayedTurn; chat: Chat }): VNode {
-  const { turn, chat } = props;
+export function TurnView(props: TurnProps): VNode {
+  const { turn, chat, acts, markdown, showFacts } = props;
   return useMemo(
     () => (
       <li class={turn.delivery === "waiting" ? "turn user waiting" : `turn ${turn.role}`}>
@@ -24,6 +38,7 @@ export function TurnView(props: { turn: DisplayedTurn; chat: Chat }): VNode {
               key={part.kind === "tool" ? part.id : index}
               part={part}
               turn={turn}
+              markdown={markdown}
               growing={turn.live === true && index === parts.length - 1}
             />
           ))}
@@ -31,9 +46,10 @@ export function TurnView(props: { turn: DisplayedTurn; chat: Chat }): VNode {
         </div>
         <Delivery turn={turn} chat={chat} />
         <Outcome turn={turn} chat={chat} />
+        <TurnActs turn={turn} acts={acts} chat={chat} showFacts={showFacts} />
       </li>
     ),
-    [turn, chat],
+    [turn, chat, acts.join(), markdown, showFacts],
   );
 }
 
@@ -43,11 +59,20 @@ function Speaker(props: { turn: DisplayedTurn }): VNode {
   return sender === undefined ? <span class="unseen">{SPEAKERS[role]}:</span> : <span class="sender">{sender}</span>;
 }
 
-function PartView(props: { part: Part; turn: DisplayedTurn; growing: boolean }): VNode | null {
-  const { part, turn, growing } = props;
+interface PartProps extends Pick<TurnProps, "turn" | "markdown"> {
+  readonly part: Part;
+  readonly growing: boolean;
+}
+
+function PartView(props: PartProps): VNode | null {
+  const { part, turn, growing, markdown: Markdown } = props;
   switch (part.kind) {
     case "text":
-      return turn.role === "user" ? <p class="plain">{part.text}</p> : <Markdown text={part.text} growing={growing} />;
+      return turn.role === "user" || Markdown === undefined ? (
+        <p class="plain">{part.text}</p>
+      ) : (
+        <Markdown text={part.text} growing={growing} />
+      );
     case "thinking":
       return (
         <details class="thinking">

@@ -95,6 +95,10 @@ export function keepDraft(sessionKey: string, text: string): void {
   }
 }
 
+/** Where the unsent text is kept: that of a message which is edited does not replace the new one. */
+export const draftPlace = (sessionKey: string, editing: { readonly entryId: string } | undefined): string =>
+  editing === undefined ? sessionKey : `${sessionKey} ${editing.entryId}`;
+
 function readDrafts(): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(sessionStorage.getItem(DRAFTS) ?? "{}");

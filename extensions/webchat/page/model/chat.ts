@@ -1,13 +1,25 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
-import { deleteToken, type PagePlace, setAddress, setTried, storeToken, wasTried, type Tokens } from "./address.ts";
+import {
+  deleteToken,
+  draftPlace,
+  keepDraft,
+  type PagePlace,
+  setAddress,
+  setTried,
+  storeToken,
+  wasTried,
+  type Tokens,
+} from "./address.ts";
 import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
-import { isOwnChat, size, titleOf } from "./format.ts";
+import { agentInKey, isOwnChat, size, titleOf } from "./format.ts";
 import { fields, stringOr } from "./json.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
 import { isOpen, openRow, type Panel, type PageView } from "./state.ts";
 import type { Store } from "./store.ts";
+import { answeredLast, copyEnd, editingOf, lastOwn } from "./turn-acts.ts";
+import { type DisplayedTurn, shownTurns } from "./view.ts";
 
 /** The actions of a person on the page. Each returns at once; the state shows its result. */
 export class Chat {
@@ -17,6 +29,9 @@ export class Chat {
   readonly #listeners = new Set<(event: string, payload: unknown) => void>();
   /** Whether the transcript was read on this connection; until then, messages remain queued. */
   #caughtUp = false;
+  #isReplacing = false;
+  /** Chats that were begun with a copy and have no name yet. */
+  readonly #branches = new Set<string>();
   /** The token in use; stored for the next visit as soon as the gateway accepts it. */
   #token: string | undefined;
 
@@ -99,6 +114,40 @@ export class Chat {
     if (sent === undefined) return;
     this.#store.dispatch({ type: "dropped", runId });
     this.send(sent.text, sent.pictures);
+  }
+
+  /** Lets the person write a message of the open session anew; ends that when called without one. */
+  edit(turn?: DisplayedTurn): void {
+    const { sessionKey, editing: before } = this.#store.state();
+    if (before !== undefined) keepDraft(draftPlace(sessionKey, before), "");
+    const editing = turn && editingOf(turn);
+    if (editing !== undefined) keepDraft(draftPlace(sessionKey, editing), editing.text);
+    this.#store.dispatch({ type: "edit", editing });
+  }
+
+  /** Takes back a message of the open session with everything after it, and sends another in its place. */
+  replace(entryId: string, message: string, pictures: readonly Picture[]): void {
+    if (this.#isReplacing) return;
+    this.#isReplacing = true;
+    const replaced = this.#replace(entryId, message, pictures);
+    this.#attempt(replaced.finally(() => (this.#isReplacing = false)));
+  }
+
+  /** Lets the person write the last own message anew, if there is one and the gateway offers that. */
+  editLast(): void {
+    if (this.#store.state().hello?.methods.includes("sessions.rewind") === true) this.#attempt(this.#editLast());
+  }
+
+  /** Sends the message to which the last answer is one again in its place, for another answer. */
+  retryLast(): void {
+    const said = answeredLast(this.#shown());
+    const again = said && editingOf(said);
+    if (again !== undefined) this.replace(again.entryId, again.text, again.pictures);
+  }
+
+  /** Opens a new chat with a copy of the conversation: up to an answer, or before a message, whose text is then in the box. */
+  branch(turn: DisplayedTurn): void {
+    this.#attempt(this.#branch(turn));
   }
 
   /** Stops all runs of the open session. */
@@ -273,6 +322,61 @@ export class Chat {
     await this.#nameAfter(sessionKey, sent.text);
   }
 
+  async #replace(entryId: string, message: string, pictures: readonly Picture[]): Promise<void> {
+    const { sessionKey } = this.#store.state();
+    await this.#connection.request("sessions.rewind", { sessionKey, entryId });
+    const isShown = isOpen(this.#store.state(), sessionKey);
+    this.#store.dispatch({ type: "rewound", sessionKey });
+    if (!isShown) return keepDraft(sessionKey, message);
+    this.edit();
+    try {
+      await this.#reading.history();
+    } finally {
+      this.send(message, pictures);
+    }
+  }
+
+  async #editLast(): Promise<void> {
+    const last = lastOwn(this.#shown());
+    if (last === undefined || last.entryId !== undefined) return this.edit(last);
+    // The transcript has a message before its answer ends.
+    await this.#reading.history();
+    const written = lastOwn(this.#shown());
+    if (written?.entryId !== undefined) this.edit(written);
+  }
+
+  #shown(): readonly DisplayedTurn[] {
+    const state = this.#store.state();
+    return shownTurns(
+      state.transcript.turns,
+      state.exchanges.filter(({ sessionKey }) => isOpen(state, sessionKey)),
+    );
+  }
+
+  async #branch(turn: DisplayedTurn): Promise<void> {
+    const { sessionKey, transcript } = this.#store.state();
+    const entryId = copyEnd(transcript.turns, turn);
+    const key = entryId === undefined ? await this.#wholeCopy() : await this.#copyBefore(entryId, turn.role === "user");
+    if (!isOpen(this.#store.state(), sessionKey)) return this.#reading.sessions();
+    this.#branches.add(key);
+    this.open(key);
+    await this.#reading.sessions();
+  }
+
+  async #wholeCopy(): Promise<string> {
+    const { sessionKey, hello } = this.#store.state();
+    const agentId = agentInKey(sessionKey, hello?.defaultAgent);
+    const whole = { parentSessionKey: sessionKey, fork: true, ...(agentId !== undefined && { agentId }) };
+    return (await this.#connection.request("sessions.create", whole)).key;
+  }
+
+  async #copyBefore(entryId: string, isText: boolean): Promise<string> {
+    const { sessionKey } = this.#store.state();
+    const copy = await this.#connection.request("sessions.fork", { sessionKey, entryId });
+    if (isText) keepDraft(copy.sessionKey, copy.editorText);
+    return copy.sessionKey;
+  }
+
   #refuse(runId: string, error: string): void {
     this.#store.dispatch({ type: "sent", runId, state: "failed", error });
   }
@@ -280,7 +384,8 @@ export class Chat {
   /** Names a new chat after its first message, unless it has a name. */
   async #nameAfter(sessionKey: string, message: string): Promise<void> {
     const isNew =
-      this.#store.state().transcript.turns.length === 0 && openRow(this.#store.state())?.label === undefined;
+      (this.#store.state().transcript.turns.length === 0 || this.#branches.delete(sessionKey)) &&
+      openRow(this.#store.state())?.label === undefined;
     if (!isNew || !isOwnChat(sessionKey) || titleOf(message) === "" || message.startsWith("/")) return;
     await this.#patch(sessionKey, { label: titleOf(message) });
   }
@@ -342,7 +447,6 @@ function frameBytes(message: Sent): number {
 const OUTDATED: ReadonlyMap<string, (reading: Reading) => Promise<void>> = new Map([
   ["pairing.requested", (reading) => reading.people()],
   ["pairing.resolved", (reading) => reading.people()],
-  ["sessions.changed", (reading) => reading.sessions()],
   ["health", (reading) => reading.status()],
   ["config.changed", (reading) => reading.configChanged()],
 ]);
@@ -362,6 +466,8 @@ function applyEvent(store: Store, reading: Reading, received: { event: string; p
     case "exec.approval.resolved":
     case "plugin.approval.resolved":
       return store.dispatch({ type: "resolved", id: stringOr(fields(payload)["id"]) });
+    case "sessions.changed":
+      return applySessionChange(store, reading, payload);
     case "session.queue": {
       const isShown = isOpen(store.state(), stringOr(fields(payload)["sessionKey"]));
       return isShown ? refresh(store, reading.waiting()) : undefined;
@@ -371,6 +477,18 @@ function applyEvent(store: Store, reading: Reading, received: { event: string; p
       return read === undefined ? undefined : refresh(store, read(reading));
     }
   }
+}
+
+/** The changes after which the transcript of a session is another one, although no run has ended. */
+const OTHER_TRANSCRIPT: ReadonlySet<unknown> = new Set(["rewind", "branch-switch", "reset"]);
+
+function applySessionChange(store: Store, reading: Reading, payload: unknown): void {
+  const { sessionKey, reason } = fields(payload);
+  refresh(store, reading.sessions());
+  const key = stringOr(sessionKey);
+  if (!OTHER_TRANSCRIPT.has(reason) || !isOpen(store.state(), key)) return;
+  store.dispatch({ type: "rewound", sessionKey: key });
+  refresh(store, reading.history());
 }
 
 function applyRunEvent(store: Store, reading: Reading, received: { type: "chat" | "agent"; payload: unknown }): void {

@@ -99,6 +99,9 @@ export function lasting(ms: number): string {
   return minutes > 0 ? `${minutes} min` : `${Math.max(0, Math.floor(ms / 1000))} s`;
 }
 
+/** A time span in seconds, such as `0.8 s` or `12 s`. */
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`;
+
 /** As `$1.20` or `$0.0042`; undefined for nothing. */
 export function dollars(usd: number): string | undefined {
   return usd > 0 ? `$${usd.toFixed(usd >= 0.1 ? 2 : 4)}` : undefined;

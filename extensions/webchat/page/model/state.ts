@@ -1,6 +1,6 @@
 import type { CommandRow } from "./commands.ts";
 import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
-import type { Exchange, Sent } from "./exchanges.ts";
+import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { agentInKey, plainKey } from "./format.ts";
 import type { AgentRow } from "./agents.ts";
 import { fields, stringOr } from "./json.ts";
@@ -74,6 +74,13 @@ interface Shown {
   readonly view?: PageView | undefined;
 }
 
+/** A message of the open session that the person writes anew; what comes after it is then left behind. */
+export interface Editing {
+  readonly entryId: string;
+  readonly text: string;
+  readonly pictures: readonly Picture[];
+}
+
 /** Everything that the page shows, except unsent input. */
 export interface PageState {
   readonly link: Link;
@@ -88,6 +95,7 @@ export interface PageState {
   readonly approvals: readonly Approval[];
   readonly people: People;
   readonly shown: Shown;
+  readonly editing?: Editing | undefined;
   readonly status: GatewayStatus;
   readonly notice?: string | undefined;
   /** A token from a link that the person has not accepted yet. */
@@ -132,6 +140,8 @@ export type Action =
       readonly state: Sent["state"];
       readonly error?: string | undefined;
     }
+  | { readonly type: "edit"; readonly editing: Editing | undefined }
+  | { readonly type: "rewound"; readonly sessionKey: string }
   | { readonly type: "dropped"; readonly runId: string }
   | { readonly type: "chat"; readonly payload: unknown; readonly at: number }
   | { readonly type: "agent"; readonly payload: unknown; readonly at: number }
@@ -188,7 +198,7 @@ export function needsOf({ approvals, people, status }: PageState): number {
   return approvals.length + people.pairings.length + status.problems.length;
 }
 
-const ofSession = (sessionKey: string) => ({ sessionKey, transcript: NOTHING_LOADED, waiting: [] });
+const ofSession = (sessionKey: string) => ({ sessionKey, transcript: NOTHING_LOADED, waiting: [], editing: undefined });
 
 /** Applies an action to the state. Pure; an action on something unknown changes nothing. */
 export function reduce(state: PageState, action: Action): PageState {
@@ -245,6 +255,10 @@ function reduceRuns(state: PageState, action: Action): PageState {
       return { ...state, exchanges: [...state.exchanges, newExchange(state, action)] };
     case "sent":
       return withExchange(state, action.runId, (exchange) => withSendState(exchange, action));
+    case "edit":
+      return { ...state, editing: action.editing };
+    case "rewound":
+      return afterRewind(state, action.sessionKey);
     case "dropped":
       return withoutRun(state, action.runId);
     case "waiting":
@@ -342,6 +356,12 @@ function afterDelete(state: PageState, sessionKey: string): PageState {
   const exchanges = state.exchanges.filter((exchange) => !sameSession(state, exchange.sessionKey, sessionKey));
   const transcript = isOpen(state, sessionKey) ? { ...NOTHING_LOADED, loaded: true } : state.transcript;
   return { ...state, exchanges, transcript };
+}
+
+/** The conversation continues at an earlier place: runs that have ended and are not in the transcript are on another branch. */
+function afterRewind(state: PageState, sessionKey: string): PageState {
+  const isKept = ({ sessionKey: of, reply }: Exchange): boolean => !sameSession(state, of, sessionKey) || !ended(reply);
+  return { ...state, exchanges: state.exchanges.filter(isKept) };
 }
 
 function afterSessions(state: PageState, action: Extract<Action, { type: "sessions" }>): PageState {

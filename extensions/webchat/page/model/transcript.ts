@@ -23,6 +23,8 @@ export type Part =
 /** All consecutive messages of one side; a tool loop is one turn. */
 export interface TranscriptTurn {
   readonly id: string;
+  /** Entry of the transcript, of which the turn is the first message; unset before the turn is written. */
+  readonly entryId?: string | undefined;
   readonly role: "user" | "assistant" | "note";
   readonly parts: readonly Part[];
   /** Transcript positions of the first and the last message of the turn. */
@@ -70,6 +72,7 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
   return {
     id: stringOr(meta.id, `place-${seq}`),
+    entryId: nonEmpty(meta.id),
     role: roleOf(message.role),
     parts,
     first: seq,

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { agentOf } from "../../../sessions/keys.ts";
 import { fileOf } from "../../../sessions/rows/row.ts";
+import { runAnswers } from "../../../types/answers/runs.ts";
 import { ofAgent } from "../../../types/run/agent-filter.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
-import { listRuns, runAnswers, showPrompt, showRun } from "../../runs/list.ts";
+import { listRuns, showPrompt, showRun } from "../../runs/list.ts";
 import type { RunPlace } from "../../runs/prompt.ts";
 import type { Parts } from "../parts/parts.ts";
 import { auditMethods } from "./audit-methods.ts";

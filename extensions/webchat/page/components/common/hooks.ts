@@ -24,6 +24,18 @@ export function useNarrow(): boolean {
   return narrow;
 }
 
+/** For the person, when the code of a part cannot be loaded: the gateway may have been updated. */
+export const NOT_LOADED = "This part of the page could not be loaded. Reload the page.";
+
+/** A part of the page whose code is loaded when it is wanted first; `failed` is called when that is not possible. */
+export function useLoaded<Part>(isWanted: boolean, load: () => Promise<Part>, failed: () => void): Part | undefined {
+  const [loaded, setLoaded] = useState<{ readonly part: Part }>();
+  useEffect(() => {
+    if (isWanted && loaded === undefined) load().then((part) => setLoaded({ part }), failed);
+  }, [isWanted, loaded]);
+  return loaded?.part;
+}
+
 /** Moves the focus to an element when it appears (in a form, to its first field), and back when it disappears. */
 export function useFocus(to: { readonly current: HTMLElement | null }): void {
   useLayoutEffect(() => {

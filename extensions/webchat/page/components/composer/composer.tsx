@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { readFiles } from "../../model/attachments.ts";
 import type { Chat } from "../../model/chat.ts";
 import { withModels, type CommandRow } from "../../model/commands.ts";
-import { draftOf, keepDraft } from "../../model/address.ts";
+import { draftOf, draftPlace, keepDraft } from "../../model/address.ts";
 import type { Picture } from "../../model/exchanges.ts";
 import { chatApp } from "../../model/format.ts";
 import { isAvailable, type Limits } from "../../model/protocol.ts";
@@ -18,13 +18,18 @@ const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_24
 /** The input for messages. Enter sends, Shift+Enter starts a new line; images can be pasted, dropped or chosen. */
 export function Composer(props: { state: PageState; chat: Chat; running: boolean }): VNode {
   const { state, chat, running } = props;
-  const { sessionKey } = state;
-  const [draft, setDraft] = useDraft(sessionKey);
-  const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat, sessionKey);
+  const { sessionKey, editing } = state;
+  const place = draftPlace(sessionKey, editing);
+  const [draft, setDraft] = useDraft(place);
+  const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat, {
+    place,
+    first: editing?.pictures ?? NO_PICTURES,
+  });
   const commands = useCommands(state);
   const isEmpty = draft.trim() === "" && pictures.length === 0;
   const send = (): void => {
     if (isEmpty) return;
+    if (editing !== undefined) return chat.replace(editing.entryId, draft.trim(), pictures);
     chat.send(draft.trim(), pictures);
     setDraft("");
     setPictures([]);
@@ -37,8 +42,17 @@ export function Composer(props: { state: PageState; chat: Chat; running: boolean
       onDrop={(event) => (event.preventDefault(), add(event.dataTransfer?.files))}
       onPaste={(event) => add(event.clipboardData?.files)}
     >
+      {editing !== undefined && <EditNote chat={chat} />}
       <Thumbnails pictures={pictures} remove={(index) => setPictures(pictures.filter((_, other) => other !== index))} />
-      <MessageField draft={draft} setDraft={setDraft} send={send} commands={commands} sessionKey={sessionKey} />
+      <MessageField
+        draft={draft}
+        setDraft={setDraft}
+        send={send}
+        commands={commands}
+        place={place}
+        recall={() => chat.editLast()}
+        leave={editing && (() => chat.edit())}
+      />
       <NotToPerson sessionKey={sessionKey} />
       <div class="controls">
         <FilePicker add={add} />
@@ -69,27 +83,40 @@ function NotToPerson({ sessionKey }: { readonly sessionKey: string }): VNode | n
   );
 }
 
+/** Says what sending does while a message is edited. */
+function EditNote({ chat }: { readonly chat: Chat }): VNode {
+  return (
+    <p class="composer-note">
+      Editing: what you send takes the place of your message, and of everything after it.{" "}
+      <button type="button" class="link" onClick={() => chat.edit()}>
+        Cancel
+      </button>
+    </p>
+  );
+}
+
 /** The unsent text of each conversation. */
-function useDraft(sessionKey: string): readonly [string, (text: string) => void] {
-  const [typed, setTyped] = useState(() => ({ sessionKey, text: draftOf(sessionKey) }));
-  const text = typed.sessionKey === sessionKey ? typed.text : draftOf(sessionKey);
-  return [text, (next) => (keepDraft(sessionKey, next), setTyped({ sessionKey, text: next }))];
+function useDraft(place: string): readonly [string, (text: string) => void] {
+  const [typed, setTyped] = useState(() => ({ place, text: draftOf(place) }));
+  const text = typed.place === place ? typed.text : draftOf(place);
+  return [text, (next) => (keepDraft(place, next), setTyped({ place, text: next }))];
 }
 
 const NO_PICTURES: readonly Picture[] = [];
 
-/** The unsent pictures of each conversation, until the page is reloaded. */
-function usePictures(limits: Limits, chat: Chat, sessionKey: string) {
+/** The unsent pictures of each conversation, until the page is reloaded; `first`: those of a message that is edited. */
+function usePictures(limits: Limits, chat: Chat, from: { place: string; first: readonly Picture[] }) {
+  const { place, first } = from;
   const [all, setAll] = useState<ReadonlyMap<string, readonly Picture[]>>(new Map());
-  const pictures = all.get(sessionKey) ?? NO_PICTURES;
-  const setPictures = (next: readonly Picture[]): void => setAll((before) => new Map(before).set(sessionKey, next));
+  const pictures = all.get(place) ?? first;
+  const setPictures = (next: readonly Picture[]): void => setAll((before) => new Map(before).set(place, next));
   const add = (files: FileList | undefined | null): void => {
     if (files === undefined || files === null || files.length === 0) return;
     readFiles([...files], limits).then(
       (read) => {
         setAll((before) => {
-          const added = [...(before.get(sessionKey) ?? []), ...read.pictures].slice(0, MAX_PICTURES);
-          return new Map(before).set(sessionKey, added);
+          const added = [...(before.get(place) ?? first), ...read.pictures].slice(0, MAX_PICTURES);
+          return new Map(before).set(place, added);
         });
         if (read.refusals.length > 0) chat.showNotice(read.refusals.join(" "));
       },

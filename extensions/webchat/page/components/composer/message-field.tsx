@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { completed, type CommandRow, type Completion, type Completions } from "../../model/commands.ts";
 import { useCompletion } from "./use-completion.ts";
 
@@ -8,17 +8,21 @@ interface FieldProps {
   readonly setDraft: (draft: string) => void;
   readonly send: () => void;
   readonly commands: readonly CommandRow[];
-  /** The field gets the focus when another session is opened. */
-  readonly sessionKey: string;
+  /** The field gets the focus when its text is that of another place. */
+  readonly place: string;
+  /** Brings back the last message. */
+  readonly recall: () => void;
+  /** Ends what Escape ends. */
+  readonly leave: (() => void) | undefined;
 }
 
 /** The text of a message, with completion of commands. Enter sends, Shift+Enter starts a new line. */
 export function MessageField(props: FieldProps): VNode {
-  const { draft, setDraft, send, commands, sessionKey } = props;
-  const { field, cursor, look, leave, put } = useCursor(draft);
+  const { draft, setDraft, send, commands, place, recall, leave } = props;
+  const { field, cursor, look, blur, put } = useCursor(draft);
   const { found, active, activate, press } = useCompletion(draft, cursor, commands);
   const id = useId();
-  useEffect(() => field.current?.focus(), [sessionKey]);
+  useLayoutEffect(() => field.current?.focus(), [place]);
   useLayoutEffect(() => fit(field.current), [draft]);
   const choose = (item: Completion): void => {
     if (found === undefined) return;
@@ -26,13 +30,18 @@ export function MessageField(props: FieldProps): VNode {
     put(next.cursor);
     setDraft(next.draft);
   };
+  const doneBy = ({ key, altKey, ctrlKey, metaKey }: KeyboardEvent): (() => void) | undefined => {
+    if (key === "Enter") return send;
+    if (key === "Escape") return leave;
+    return key === "ArrowUp" && draft === "" && !(altKey || ctrlKey || metaKey) ? recall : undefined;
+  };
   const pressed = (event: KeyboardEvent): void => {
     if (event.isComposing || event.shiftKey) return;
     const effect = press(event.key);
-    if (effect.kind === "none" && event.key !== "Enter") return;
+    const done = effect.kind === "none" ? doneBy(event) : () => effect.kind === "chosen" && choose(effect.item);
+    if (done === undefined) return;
     event.preventDefault();
-    if (effect.kind === "chosen") choose(effect.item);
-    else if (effect.kind === "none") send();
+    done();
   };
   return (
     <>
@@ -54,7 +63,7 @@ export function MessageField(props: FieldProps): VNode {
         onKeyUp={look}
         onClick={look}
         onFocus={look}
-        onBlur={leave}
+        onBlur={blur}
       />
       <span class="unseen" role="status">
         {found !== undefined && `${found.items.length} to choose from`}
@@ -77,13 +86,13 @@ function useCursor(draft: string) {
     const { selectionStart, selectionEnd } = field.current ?? { selectionStart: 0, selectionEnd: 1 };
     setCursor(selectionStart === selectionEnd ? selectionStart : undefined);
   };
-  const leave = (): void => setCursor(undefined);
+  const blur = (): void => setCursor(undefined);
   /** Puts the cursor there once the draft has changed. */
   const put = (at: number): void => {
     wanted.current = at;
     setCursor(at);
   };
-  return { field, cursor, look, leave, put };
+  return { field, cursor, look, blur, put };
 }
 
 function fit(field: HTMLTextAreaElement | null): void {

@@ -1,6 +1,4 @@
-import type { RunLine, WholeRun } from "../../../runs/list.ts";
-import type { PromptContent, PromptMessage } from "../../../runs/message.ts";
-import type { ShownPrompt } from "../../../runs/prompt.ts";
+import type { PromptContent, PromptMessage, RunLine, ShownPrompt, WholeRun } from "../../../../types/answers/runs.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { table, dim, pairs } from "../../table.ts";
 import { figures, answeredBy, showMs, localTime, tokenCount } from "./run-figures.ts";

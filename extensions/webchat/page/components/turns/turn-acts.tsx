@@ -1,0 +1,107 @@
+import type { VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Chat } from "../../model/chat.ts";
+import { markdownOf, type TurnAct } from "../../model/turn-acts.ts";
+import type { DisplayedTurn } from "../../model/view.ts";
+import { copyText } from "../common/clipboard.ts";
+import { Icon, type IconName } from "../common/icons.tsx";
+
+interface ActsProps {
+  readonly turn: DisplayedTurn;
+  readonly acts: readonly TurnAct[];
+  readonly chat: Chat;
+  /** Shows how an answer was made. */
+  readonly showFacts: (runIds: readonly string[]) => void;
+}
+
+/** The time of a turn and the buttons of its acts: one stop of the Tab key, within which the arrow keys move. */
+export function TurnActs({ turn, acts, chat, showFacts }: ActsProps): VNode | null {
+  const [reached, setReached] = useState(0);
+  const [copied, setCopied] = useState<"Copied" | "Copy failed">();
+  const bar = useRef<HTMLDivElement>(null);
+  if (acts.length === 0 && turn.at === undefined) return null;
+  const copy = (): void =>
+    void copyText(markdownOf(turn)).then((isDone) => {
+      setCopied(isDone ? "Copied" : "Copy failed");
+      setTimeout(() => setCopied(undefined), 1600);
+    });
+  const does: Readonly<Record<TurnAct, () => void>> = {
+    copy,
+    edit: () => chat.edit(turn),
+    retry: () => chat.retryLast(),
+    branch: () => chat.branch(turn),
+    facts: () => showFacts(turn.runIds),
+  };
+  const pressed = (event: KeyboardEvent): void => {
+    const to = placeAfter(event.key, { at: Math.min(reached, acts.length - 1), count: acts.length, bar: bar.current });
+    if (to === undefined) return;
+    event.preventDefault();
+    bar.current?.querySelectorAll("button")[to]?.focus();
+  };
+  return (
+    <div class="turn-acts" role="toolbar" aria-label={LABELS[turn.role]} ref={bar} onKeyDown={pressed}>
+      {acts.map((act, index) => (
+        <button
+          key={act}
+          type="button"
+          class="turn-act"
+          aria-label={nameOf(act, turn)}
+          title={nameOf(act, turn)}
+          aria-haspopup={act === "facts" ? "dialog" : undefined}
+          tabIndex={index === Math.min(reached, acts.length - 1) ? 0 : -1}
+          onFocus={() => setReached(index)}
+          onClick={does[act]}
+        >
+          <Icon name={act === "copy" && copied === "Copied" ? "check" : ICONS[act]} />
+        </button>
+      ))}
+      {turn.at !== undefined && <TurnTime at={turn.at} />}
+      <span class={copied === "Copy failed" ? "" : "unseen"} role="status">
+        {copied}
+      </span>
+    </div>
+  );
+}
+
+const LABELS = { user: "Acts on this message", assistant: "Acts on this answer", note: "Acts on this note" } as const;
+
+const ICONS: Readonly<Record<TurnAct, IconName>> = {
+  copy: "copy",
+  edit: "pencil",
+  retry: "redo",
+  branch: "branch",
+  facts: "info",
+};
+
+function nameOf(act: TurnAct, { role }: DisplayedTurn): string {
+  if (act === "copy") return role === "user" ? "Copy message" : "Copy answer";
+  return {
+    edit: "Edit and send again",
+    retry: "Answer again",
+    branch: "Branch from here",
+    facts: "How this answer was made",
+  }[act];
+}
+
+/** The button that a key reaches; undefined for a key that reaches none. */
+function placeAfter(key: string, { at, count, bar }: { at: number; count: number; bar: Element | null }) {
+  if (bar === null || count === 0) return undefined;
+  const isTurned = getComputedStyle(bar).direction === "rtl";
+  const steps = new Map([
+    ["ArrowRight", at + (isTurned ? -1 : 1)],
+    ["ArrowLeft", at + (isTurned ? 1 : -1)],
+    ["Home", 0],
+    ["End", count - 1],
+  ]);
+  const to = steps.get(key);
+  return to === undefined ? undefined : (to + count) % count;
+}
+
+function TurnTime({ at }: { readonly at: number }): VNode {
+  const time = new Date(at);
+  return (
+    <time dateTime={time.toISOString()} title={time.toLocaleString([], { dateStyle: "full", timeStyle: "long" })}>
+      {time.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
+    </time>
+  );
+}

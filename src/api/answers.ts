@@ -45,6 +45,7 @@ export const ANSWERS = {
   "channels.status": channelAnswers.status,
   "chat.abort": chatAnswers.abort,
   "chat.history": sessionAnswers.history,
+  "chat.inject": chatAnswers.inject,
   "chat.send": chatAnswers.send,
   "commands.list": commandsAnswer,
   "config.apply": configAnswers.apply,

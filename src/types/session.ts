@@ -673,7 +673,7 @@ export type ShownActivity = Answer<z.output<typeof shownActivity>>;
 
 const key = keyField();
 /** The whole row of a session; another program may have added fields. */
-export const shownEntry = rowFields.extend({
+const shownEntry = rowFields.extend({
   sessionId: z.string(),
   updatedAt: z.number(),
   sessionFile: text,

@@ -16,7 +16,8 @@ import { Markdown } from "./extensions/webchat/page/components/markdown.tsx";
 globalThis.parse = (texts) => texts.map((text) => JSON.stringify(parseMarkdown(text)));
 globalThis.show = (text, growing) => {
   render(h(Markdown, { text, growing }), document.body);
-  return document.body.innerHTML;
+  // Each block has its own direction.
+  return document.body.innerHTML.replaceAll(' dir="auto"', "");
 };
 globalThis.clear = () => render(null, document.body);`;
 
@@ -39,7 +40,7 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
   beforeAll(async () => {
     const options = await pageOptions();
     const stdin = { contents: PROGRAM, resolveDir: options.absWorkingDir ?? "" };
-    const built = await build({ ...options, entryPoints: [], stdin });
+    const built = await build({ ...options, entryPoints: [], stdin, splitting: false });
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
     page = await browser.newPage();
     page.on("pageerror", (error) => complaints.push(String(error)));
@@ -95,6 +96,18 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     await expect.poll(() => page.locator("input").first().isChecked()).toBe(true);
     expect(await shown("3. a\n\n4. b")).toContain('<ol start="3"><li><p>a</p></li><li><p>b</p></li></ol>');
     expect(await shown("|a|b|\n|-|:-:|\n|c|d|")).toContain('<tr><td>c</td><td align="center">d</td></tr>');
+  });
+
+  test("has footnotes that lead to their text and back, and colours for code", async () => {
+    await shown("Fish swim[^1].\n\n```ts\nconst fish = 1;\n```\n\n[^1]: They **do**.");
+    await page.getByRole("button", { name: "Footnote 1" }).click();
+    const note = page.getByRole("region", { name: "Footnotes" }).getByRole("listitem");
+    await expect.poll(() => page.locator(".footnotes li:focus").count()).toBe(1);
+    expect(await note.innerText()).toContain("They do.");
+    await page.getByRole("button", { name: "Back to the text at 1" }).click();
+    await expect.poll(() => page.locator("sup :focus").count()).toBe(1);
+    await expect.poll(() => page.locator(".code-keyword").allInnerTexts()).toEqual(["const"]);
+    expect(await page.locator("code").innerText()).toBe("const fish = 1;");
   });
 
   test("has no element and no attribute that could act", async () => {

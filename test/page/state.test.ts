@@ -248,7 +248,7 @@ describe("the transcript", () => {
       ["thinking", "tool"],
     ]);
     expect(turns[1]).toMatchObject({
-      error: "overloaded",
+      error: { text: "overloaded" },
       usage: { input: 12, output: 1, cached: 2, cost: 0.75 },
       last: 4,
     });

@@ -22,6 +22,18 @@ export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolea
       )}
       {view === undefined ? <SessionFacts state={state} /> : <h1>{viewTitle(view)}</h1>}
       <LinkState link={state.link} />
+      {view === undefined && (
+        <button
+          type="button"
+          class="plain-icon"
+          aria-label="Search in this conversation"
+          title="Search in this conversation (Ctrl+Shift+F)"
+          aria-expanded={state.shown.find === true}
+          onClick={() => chat.find(state.shown.find !== true)}
+        >
+          <Icon name="search" />
+        </button>
+      )}
       {view === undefined && state.hello?.methods.includes("sessions.describe") === true && (
         <SettingsButton state={state} chat={chat} />
       )}
@@ -107,9 +119,9 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
           </p>
         </div>
       )}
-      {state.notice !== undefined && (
+      {state.shown.notice !== undefined && (
         <div class="banner warning" role="alert">
-          <p>{sentence(state.notice)}</p>
+          <p>{sentence(state.shown.notice)}</p>
           <button type="button" class="plain-icon" aria-label="Dismiss" onClick={() => chat.showNotice()}>
             <Icon name="close" />
           </button>

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { isOpen, type PageState } from "../model/state.ts";
-import { actsOf } from "../model/turn-acts.ts";
+import { turnActsOf } from "../model/turn-acts.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
 import { ErrorBoundary } from "./boundary.tsx";
 import { NOT_LOADED, useLoaded } from "./common/hooks.ts";
@@ -23,9 +23,16 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
       state.waiting,
     );
   }, [turns, state.exchanges, state.waiting]);
+  const finder = useLoaded(
+    state.shown.find === true,
+    () => import("./find-bar.tsx"),
+    () => chat.showNotice(NOT_LOADED),
+  );
+  useFindKey(chat);
   const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey, shown.length > 0);
   return (
     <div class="log-frame">
+      {state.shown.find === true && finder !== undefined && <finder.FindBar state={state} chat={chat} />}
       <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation">
         <div class="column" ref={content}>
           {hasMore && (
@@ -51,7 +58,7 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
 function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedTurn[] }): VNode {
   const { state, chat, shown } = props;
   const methods = state.hello?.methods ?? NO_METHODS;
-  const acts = useMemo(() => actsOf(shown, methods), [shown, methods]);
+  const acts = useMemo(() => turnActsOf(shown, methods), [shown, methods]);
   const [facts, setFacts] = useState<readonly string[]>();
   const parser = useLoaded(
     true,
@@ -106,6 +113,19 @@ function withKeys(shown: readonly DisplayedTurn[]): readonly (readonly [string, 
     used.add(key);
     return [key, turn];
   });
+}
+
+/** Opens the search with its key; Ctrl+F is the browser's own. */
+function useFindKey(chat: Chat): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.key.toLowerCase() !== "f") return;
+      event.preventDefault();
+      chat.find(true);
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, [chat]);
 }
 
 /** An empty conversation is read from its top. */
@@ -167,7 +187,7 @@ function Announcements(props: { sessionKey: string; loaded: boolean; shown: read
 
 function textOf(turn: DisplayedTurn): string {
   const texts = turn.parts.map((part) => (part.kind === "text" ? part.text : ""));
-  return [...texts, turn.error ?? ""].filter((line) => line !== "").join("\n");
+  return [...texts, turn.error?.text ?? ""].filter((line) => line !== "").join("\n");
 }
 
 const IDEAS = ["list the files", "read README.md", "run date"];

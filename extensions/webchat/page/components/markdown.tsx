@@ -1,10 +1,13 @@
 import type { Block, Inline, List, Table } from "openclaw/plugin-sdk/markdown";
-import { h } from "preact";
+import { createContext, h } from "preact";
 import type { ComponentChildren, VNode } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useId, useMemo, useRef, useState } from "preact/hooks";
+import { withNoteMarks, withoutFootnotes, type Footnote } from "../markdown/footnotes.ts";
+import type { highlighted as Highlighted } from "../markdown/highlight.ts";
 import { markdownPieces } from "../markdown/markdown.ts";
 import type { Piece } from "../markdown/markdown.ts";
 import { copyText } from "./common/clipboard.ts";
+import { showInLog, useLoaded } from "./common/hooks.ts";
 
 /** Maximum levels of nested quotes and lists. Deeper levels are shown without their marks. */
 const MAX_DEPTH = 24;
@@ -14,11 +17,83 @@ const SCHEMES = /^(?:https?:|mailto:|tel:|#)/i;
 /** A Markdown text, which may still grow: only the piece that changed is drawn again. */
 export function Markdown({ text, growing }: { text: string; growing: boolean }): VNode {
   const drawn = useRef<readonly Drawn[]>([]);
+  const { body, notes } = useMemo(() => withoutFootnotes(text), [text]);
   drawn.current = useMemo(
-    () => markdownPieces(text, growing).map((piece, index) => draw(piece, index, drawn.current[index])),
-    [text, growing],
+    () => markdownPieces(body, growing).map((piece, index) => draw(piece, index, drawn.current[index])),
+    [body, growing],
   );
-  return <div class="markdown">{drawn.current.map(({ view }) => view)}</div>;
+  const id = useId();
+  const pieces = drawn.current.map(({ view }) => view);
+  if (notes.length === 0) return <div class="markdown">{pieces}</div>;
+  return (
+    <NotesOfText.Provider value={{ id, notes }}>
+      <div class="markdown">
+        {pieces}
+        <Footnotes id={id} notes={notes} />
+      </div>
+    </NotesOfText.Provider>
+  );
+}
+
+/** The footnotes of the text around; `id` is unique to it on the page. */
+const NotesOfText = createContext<{ readonly id: string; readonly notes: readonly Footnote[] }>({ id: "", notes: [] });
+
+const noteId = (id: string, at: number): string => `note-${id}-${at}`;
+const markId = (id: string, at: number): string => `note-mark-${id}-${at}`;
+
+function Footnotes({ id, notes }: { readonly id: string; readonly notes: readonly Footnote[] }): VNode {
+  return (
+    <section class="footnotes" aria-label="Footnotes">
+      <ol>
+        {notes.map(({ name, text }, at) => (
+          <li key={name} id={noteId(id, at)} tabIndex={-1}>
+            {markdownPieces(text, false).map((piece, index) => draw(piece, index, undefined).view)}
+            <button
+              type="button"
+              class="link"
+              aria-label={`Back to the text at ${at + 1}`}
+              onClick={() => goTo(markId(id, at))}
+            >
+              ↩
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** A text with the marks of its footnotes. */
+function NotedText({ text }: { readonly text: string }): VNode {
+  const { id, notes } = useContext(NotesOfText);
+  return (
+    <>
+      {withNoteMarks(text, notes).map((piece) =>
+        typeof piece === "string" ? (
+          piece
+        ) : (
+          <sup key={piece}>
+            <button
+              type="button"
+              class="link"
+              id={markId(id, piece)}
+              aria-label={`Footnote ${piece + 1}`}
+              onClick={() => goTo(noteId(id, piece))}
+            >
+              {piece + 1}
+            </button>
+          </sup>
+        ),
+      )}
+    </>
+  );
+}
+
+function goTo(id: string): void {
+  const place = document.getElementById(id);
+  if (place === null) return;
+  showInLog(place);
+  place.focus({ preventScroll: true });
 }
 
 interface Drawn {
@@ -30,7 +105,14 @@ interface Drawn {
 function draw(piece: Piece, index: number, before: Drawn | undefined): Drawn {
   const source = JSON.stringify(piece);
   if (before?.source === source) return before;
-  const shown = piece.type === "plain" ? <p class="plain">{piece.text}</p> : blocks([piece]);
+  const shown =
+    piece.type === "plain" ? (
+      <p class="plain" dir="auto">
+        {piece.text}
+      </p>
+    ) : (
+      blocks([piece])
+    );
   const view = (
     <div key={index} class="piece">
       {shown}
@@ -44,14 +126,14 @@ const blocks = (all: readonly Block[], depth = 0): VNode[] => all.flatMap((block
 function blockView(block: Block, depth: number): VNode | VNode[] {
   switch (block.type) {
     case "paragraph":
-      return <p>{inlines(block.children)}</p>;
+      return <p dir="auto">{inlines(block.children)}</p>;
     case "heading":
-      return h(`h${block.level}`, {}, inlines(block.children));
+      return h(`h${block.level}`, { dir: "auto" }, inlines(block.children));
     case "code":
       return <Code text={block.text} language={block.language} />;
     case "quote":
       return depth < MAX_DEPTH ? (
-        <blockquote>{blocks(block.children, depth + 1)}</blockquote>
+        <blockquote dir="auto">{blocks(block.children, depth + 1)}</blockquote>
       ) : (
         blocks(block.children, depth)
       );
@@ -66,6 +148,12 @@ function blockView(block: Block, depth: number): VNode | VNode[] {
 
 function Code({ text, language }: { text: string; language: string }): VNode {
   const [label, setLabel] = useState("Copy");
+  const colours = useLoaded(
+    language !== "",
+    () => import("../markdown/highlight.ts"),
+    // Without its colours, code is as readable.
+    () => undefined,
+  );
   const showResult = (result: string): void => {
     setLabel(result);
     setTimeout(() => setLabel("Copy"), 1600);
@@ -79,16 +167,30 @@ function Code({ text, language }: { text: string; language: string }): VNode {
           {label}
         </button>
       </div>
-      <pre>
-        <code>{text}</code>
+      <pre dir="ltr" tabIndex={0}>
+        <code>{coloured(text, language, colours?.highlighted)}</code>
       </pre>
     </div>
   );
 }
 
+/** The code with a colour for each kind of its pieces, once the colours are loaded. */
+const coloured = (text: string, language: string, highlighted: typeof Highlighted | undefined): ComponentChildren =>
+  highlighted === undefined
+    ? text
+    : highlighted(text, language).map(({ text: piece, kind }) =>
+        kind === undefined ? piece : <span class={`code-${kind}`}>{piece}</span>,
+      );
+
 function listView({ start, tight, items }: List, depth: number): VNode {
   const views = items.map((item) => <li>{itemView(item, tight, depth)}</li>);
-  return start === undefined ? <ul>{views}</ul> : <ol start={start}>{views}</ol>;
+  return start === undefined ? (
+    <ul dir="auto">{views}</ul>
+  ) : (
+    <ol dir="auto" start={start}>
+      {views}
+    </ol>
+  );
 }
 
 /** The paragraph of a tight item has no margins. `[x]` at its beginning is a box. */
@@ -112,8 +214,8 @@ function tableView({ head, rows, align }: Table): VNode {
     </tr>
   );
   return (
-    <div class="table">
-      <table>
+    <div class="table" role="group" aria-label="Table" tabIndex={0}>
+      <table dir="auto">
         <thead>{row(head, "th")}</thead>
         <tbody>{rows.map((cells) => row(cells, "td"))}</tbody>
       </table>
@@ -128,9 +230,9 @@ const MARKS = { bold: "strong", italic: "em", strike: "del" } as const;
 function inlineView(inline: Inline): ComponentChildren {
   switch (inline.type) {
     case "text":
-      return inline.text;
+      return inline.text.includes("[^") ? <NotedText text={inline.text} /> : inline.text;
     case "code":
-      return <code>{inline.text}</code>;
+      return <code dir="auto">{inline.text}</code>;
     case "break":
       return <br />;
     case "mark":

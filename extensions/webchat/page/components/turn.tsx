@@ -30,7 +30,10 @@ export function TurnView(props: TurnProps): VNode {
   const { turn, chat, acts, markdown, showFacts } = props;
   return useMemo(
     () => (
-      <li class={turn.delivery === "waiting" ? "turn user waiting" : `turn ${turn.role}`}>
+      <li
+        class={turn.delivery === "waiting" ? "turn user waiting" : `turn ${turn.role}`}
+        data-messages={turn.messageIds.join(" ")}
+      >
         <Speaker turn={turn} />
         <div class="said">
           {withLastPlan(turn.parts).map((part, index, parts) => (
@@ -69,7 +72,9 @@ function PartView(props: PartProps): VNode | null {
   switch (part.kind) {
     case "text":
       return turn.role === "user" || Markdown === undefined ? (
-        <p class="plain">{part.text}</p>
+        <p class="plain" dir="auto">
+          {part.text}
+        </p>
       ) : (
         <Markdown text={part.text} growing={growing} />
       );
@@ -140,10 +145,10 @@ const MENDS: Readonly<Record<string, string>> = {
 function Outcome(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
   const { turn, chat } = props;
   if (turn.error !== undefined) {
-    const mend = chat.mayChangeModel ? MENDS[turn.failure ?? ""] : undefined;
+    const mend = chat.mayChangeModel ? MENDS[turn.error.failure ?? ""] : undefined;
     return (
       <p class="outcome error">
-        <span>{turn.error}</span>{" "}
+        <span>{turn.error.text}</span>{" "}
         {mend !== undefined && (
           <button type="button" class="quiet" aria-haspopup="dialog" onClick={() => chat.show("model")}>
             {mend}

@@ -1,6 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import {
   deleteToken,
+  draftOf,
   draftPlace,
   keepDraft,
   type PagePlace,
@@ -12,7 +13,7 @@ import {
 } from "./address.ts";
 import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
-import { agentInKey, isOwnChat, size, titleOf } from "./format.ts";
+import { agentInKey, isOwnChat, reachedPerson, size, titleOf } from "./format.ts";
 import { fields, stringOr } from "./json.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
@@ -118,7 +119,8 @@ export class Chat {
 
   /** Lets the person write a message of the open session anew; ends that when called without one. */
   edit(turn?: DisplayedTurn): void {
-    const { sessionKey, editing: before } = this.#store.state();
+    const { sessionKey, composing } = this.#store.state();
+    const before = composing.editing;
     if (before !== undefined) keepDraft(draftPlace(sessionKey, before), "");
     const editing = turn && editingOf(turn);
     if (editing !== undefined) keepDraft(draftPlace(sessionKey, editing), editing.text);
@@ -150,10 +152,33 @@ export class Chat {
     this.#attempt(this.#branch(turn));
   }
 
-  /** Stops all runs of the open session. */
+  /** Stops all runs of the open session. What was sent here and waits for its turn comes back into the box. */
   abort(): void {
-    const { sessionKey } = this.#store.state();
-    this.#attempt(this.#connection.request("chat.abort", { sessionKey }));
+    this.#attempt(this.#abort());
+  }
+
+  /** Opens the search in the open session, or closes it. */
+  find(isWanted: boolean): void {
+    this.#store.dispatch({ type: "find", isOpen: isWanted });
+  }
+
+  /** Shows the open session back to a message. */
+  backTo(messageId: string): Promise<void> {
+    return this.#reading.backTo(messageId);
+  }
+
+  /** Sends the text to the person of a chat app's conversation, without the agent; answers how that went. */
+  async sendToPerson(sessionKey: string, message: string, key: string): Promise<{ isSent: boolean; told: string }> {
+    const person = reachedPerson(sessionKey);
+    if (person === undefined) return { isSent: false, told: "This conversation has no person." };
+    const request = { ...person, message, idempotencyKey: key, tellFailure: true };
+    const { state, reason } = await this.ask("send", request);
+    if (state === "failed") return { isSent: false, told: `Not sent: ${reason ?? "the reason is not known"}.` };
+    await this.#note(sessionKey, message);
+    return {
+      isSent: true,
+      told: state === "sent" ? "Sent to the person." : `Queued: ${reason ?? "it is sent later"}.`,
+    };
   }
 
   /** Withdraws a message that waits for its turn; `id` is that of the gateway. */
@@ -336,13 +361,36 @@ export class Chat {
     }
   }
 
+  async #abort(): Promise<void> {
+    const { sessionKey, waiting } = this.#store.state();
+    const runs = new Set(waiting.map(({ runId }) => runId));
+    await this.#connection.request("chat.abort", { sessionKey });
+    // A message that has begun to be answered is in the transcript, and one with pictures stays where it can be sent again.
+    const dropped = this.#store.state().exchanges.filter((exchange) => {
+      const isUnbegun = exchange.reply.parts.length === 0 && exchange.reply.state !== "running";
+      return runs.has(exchange.runId) && isUnbegun && exchange.sent?.pictures.length === 0;
+    });
+    if (dropped.length === 0) return;
+    for (const { runId } of dropped) this.#store.dispatch({ type: "dropped", runId });
+    const texts = [draftOf(sessionKey), ...dropped.map(({ sent }) => sent?.text ?? "")];
+    keepDraft(sessionKey, texts.filter((text) => text !== "").join("\n\n"));
+    this.#store.dispatch({ type: "given back" });
+  }
+
+  /** Writes into the conversation what its person got, for those who read it; the agent does not see it. */
+  async #note(sessionKey: string, text: string): Promise<void> {
+    if (this.#store.state().hello?.methods.includes("chat.inject") !== true) return;
+    await this.ask("chat.inject", { sessionKey, message: text, label: "To the person" });
+    await this.#reading.history();
+  }
+
   async #editLast(): Promise<void> {
     const last = lastOwn(this.#shown());
-    if (last === undefined || last.entryId !== undefined) return this.edit(last);
+    if (last === undefined || last.messageIds.length > 0) return this.edit(last);
     // The transcript has a message before its answer ends.
     await this.#reading.history();
     const written = lastOwn(this.#shown());
-    if (written?.entryId !== undefined) this.edit(written);
+    if (written !== undefined && written.messageIds.length > 0) this.edit(written);
   }
 
   #shown(): readonly DisplayedTurn[] {

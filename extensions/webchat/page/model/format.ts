@@ -39,6 +39,16 @@ export function chatApp(key: string): string | undefined {
   return plain.includes("::") || channel === "webchat" || channel === "cli" ? undefined : CHANNELS[channel];
 }
 
+/** Where the person or group of a chat app's conversation is reached, as `send` takes it; undefined for other sessions. */
+export function reachedPerson(key: string) {
+  if (chatApp(key) === undefined) return undefined;
+  const parts = withoutAgent(key).split(":").map(unescaped);
+  const hasThread = parts.length > 4 && parts.at(-2) === "thread";
+  const [channel = "", accountId = "", ...chat] = hasThread ? parts.slice(0, -2) : parts;
+  const to = chat.length === 2 && chat[0] === "group" ? `group:${chat[1]}` : `direct:${chat.join(":")}`;
+  return { channel, accountId, to, ...(hasThread && { threadId: parts.at(-1) }) };
+}
+
 /** The title of a session without a label. */
 export function sessionTitle(key: string, label?: string): string {
   if (label !== undefined) return label;

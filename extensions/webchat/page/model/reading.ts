@@ -1,23 +1,47 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import { readCommands } from "./commands.ts";
 import { readAgents } from "./agents.ts";
 import type { PageConnection } from "./connection.ts";
+import { fields, stringOr } from "./json.ts";
 import { readPairings, readSessions, readStatus } from "./protocol.ts";
 import { readWaiting } from "./waiting.ts";
 import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
 import { readTurns } from "./transcript.ts";
 
-/** Messages that are read at once, and the most that are read of one transcript. */
+/** Messages that are read at first and with each wish for more, and the most that the gateway gives at once. */
 const PAGE = 200;
-const MAX_MESSAGES = 1000;
+const MOST_AT_ONCE = 1000;
 /** Sessions that are read at first, and with each wish for more. */
 const SESSIONS = 100;
+
+type Message = Answers["chat.history"]["messages"][number];
+
+/** The end of a transcript; there are older messages that were not read. */
+interface ReadMessages {
+  readonly messages: readonly Message[];
+  readonly hasMore: boolean;
+}
+
+const NOTHING: ReadMessages = { messages: [], hasMore: false };
+
+const idOf = (message: Message): string => stringOr(fields(message.__openclaw).id);
+
+/** The messages with the newest ones in their place. Older ones stay where the newest follow them: a transcript only grows. */
+function withNewest(known: ReadMessages, { messages, hasMore = false }: Answers["chat.history"]): ReadMessages {
+  const [first] = messages;
+  const at = first === undefined ? -1 : known.messages.findIndex((message) => idOf(message) === idOf(first));
+  if (at <= 0) return { messages, hasMore };
+  return { messages: [...known.messages.slice(0, at), ...messages], hasMore: known.hasMore };
+}
 
 /** Reads the data of the page from the gateway. Reads of the transcript never overlap. */
 export class Reading {
   readonly #store: Store;
   readonly #connection: PageConnection;
-  #limit = PAGE;
+  /** What was read of the open session's transcript, and how many messages of it are wanted. */
+  #read: ReadMessages = NOTHING;
+  #wanted = 0;
   #pending: Promise<void> | undefined;
   #isStale = false;
   #waitingReads = 0;
@@ -63,26 +87,46 @@ export class Reading {
       do {
         this.#isStale = false;
         const { sessionKey } = this.#store.state();
-        const answer = await this.#connection.request("chat.history", { sessionKey, limit: this.#limit });
-        const hasMore = answer.hasMore === true && this.#limit < MAX_MESSAGES;
-        this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(answer.messages), hasMore });
-        this.#isStale ||= !isOpen(this.#store.state(), sessionKey);
+        const newest = await this.#connection.request("chat.history", { sessionKey, limit: PAGE });
+        this.#read = withNewest(this.#read, newest);
+        while (this.#read.messages.length < this.#wanted && this.#read.hasMore) await this.#readOlder(sessionKey);
+        const { messages, hasMore } = this.#read;
+        this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(messages), hasMore });
+        if (isOpen(this.#store.state(), sessionKey)) continue;
+        this.#read = NOTHING;
+        this.#isStale = true;
       } while (this.#isStale);
     } finally {
       this.#pending = undefined;
     }
   }
 
+  async #readOlder(sessionKey: string): Promise<void> {
+    const { messages } = this.#read;
+    const limit = Math.min(MOST_AT_ONCE, this.#wanted - messages.length);
+    const older = await this.#connection.request("chat.history", { sessionKey, limit, offset: messages.length });
+    const known = new Set(messages.map(idOf));
+    const added = older.messages.filter((message) => !known.has(idOf(message)));
+    this.#read = { messages: [...added, ...messages], hasMore: older.hasMore === true && added.length > 0 };
+  }
+
   /** Reads the transcript of a session that was just opened, from its end. */
   async opened(): Promise<void> {
-    this.#limit = PAGE;
+    this.#wanted = 0;
+    this.#read = NOTHING;
     await Promise.all([this.history(), this.waiting()]);
   }
 
-  /** Reads more of the transcript; at most a thousand messages. */
-  earlier(): Promise<void> {
-    this.#limit = Math.min(MAX_MESSAGES, this.#limit + PAGE);
+  /** Reads earlier messages of the transcript, at least as many as `more`. */
+  earlier(more = PAGE): Promise<void> {
+    this.#wanted = this.#read.messages.length + more;
     return this.history();
+  }
+
+  /** Reads the transcript back to a message, if it has that. */
+  async backTo(messageId: string): Promise<void> {
+    while (this.#read.hasMore && !this.#read.messages.some((message) => idOf(message) === messageId))
+      await this.earlier(MOST_AT_ONCE);
   }
 
   /** Reads the session list. With a time (milliseconds since 1970), runs from before it that are in no row have ended. */

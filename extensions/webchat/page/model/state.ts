@@ -72,6 +72,10 @@ interface Shown {
   readonly panel?: Panel | undefined;
   /** In place of the session. */
   readonly view?: PageView | undefined;
+  /** What the person has to know now. */
+  readonly notice?: string | undefined;
+  /** The search in the open session. */
+  readonly find?: boolean | undefined;
 }
 
 /** A message of the open session that the person writes anew; what comes after it is then left behind. */
@@ -79,6 +83,13 @@ export interface Editing {
   readonly entryId: string;
   readonly text: string;
   readonly pictures: readonly Picture[];
+}
+
+/** What changes the message that is being written, from outside of its field. */
+interface Composing {
+  readonly editing?: Editing | undefined;
+  /** How often a text came back from the gateway into the unsent text of a session. */
+  readonly givenBack: number;
 }
 
 /** Everything that the page shows, except unsent input. */
@@ -95,9 +106,8 @@ export interface PageState {
   readonly approvals: readonly Approval[];
   readonly people: People;
   readonly shown: Shown;
-  readonly editing?: Editing | undefined;
+  readonly composing: Composing;
   readonly status: GatewayStatus;
-  readonly notice?: string | undefined;
   /** A token from a link that the person has not accepted yet. */
   readonly offered?: string | undefined;
 }
@@ -132,6 +142,8 @@ export type Action =
   | { readonly type: "pairings"; readonly pairings: readonly Pairing[]; readonly turnedAway: number }
   | { readonly type: "owners"; readonly owners: readonly string[] }
   | { readonly type: "panel"; readonly panel: Panel | undefined }
+  | { readonly type: "find"; readonly isOpen: boolean }
+  | { readonly type: "given back" }
   | { readonly type: "view"; readonly view: PageView | undefined }
   | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
   | {
@@ -163,6 +175,7 @@ export function initialState(sessionKey: string): PageState {
     approvals: [],
     people: { pairings: [], turnedAway: 0 },
     shown: {},
+    composing: { givenBack: 0 },
     status: { problems: [], model: { id: "", provider: "", demo: false } },
   };
 }
@@ -198,7 +211,7 @@ export function needsOf({ approvals, people, status }: PageState): number {
   return approvals.length + people.pairings.length + status.problems.length;
 }
 
-const ofSession = (sessionKey: string) => ({ sessionKey, transcript: NOTHING_LOADED, waiting: [], editing: undefined });
+const ofSession = (sessionKey: string) => ({ sessionKey, transcript: NOTHING_LOADED, waiting: [] });
 
 /** Applies an action to the state. Pure; an action on something unknown changes nothing. */
 export function reduce(state: PageState, action: Action): PageState {
@@ -208,25 +221,24 @@ export function reduce(state: PageState, action: Action): PageState {
     case "hello":
       return { ...state, hello: action.hello, exchanges: state.exchanges.map(withoutSeq) };
     case "open":
-      return { ...state, ...ofSession(action.sessionKey), shown: { ...state.shown, view: undefined } };
+      return {
+        ...state,
+        ...ofSession(action.sessionKey),
+        composing: { ...state.composing, editing: undefined },
+        shown: { ...state.shown, view: undefined, find: false },
+      };
     case "models":
       return { ...state, catalog: { ...state.catalog, models: action.models } };
     case "catalog":
       return { ...state, catalog: { ...state.catalog, ...action.change } };
     case "status":
       return { ...state, status: action.status };
-    case "notice":
-      return { ...state, notice: action.text };
     case "offered":
       return { ...state, offered: action.token };
     case "pairings":
       return { ...state, people: { ...state.people, pairings: action.pairings, turnedAway: action.turnedAway } };
     case "owners":
       return { ...state, people: { ...state.people, owners: action.owners } };
-    case "panel":
-      return { ...state, shown: { ...state.shown, panel: action.panel } };
-    case "view":
-      return { ...state, shown: { ...state.shown, view: action.view } };
     case "sessions":
       return afterSessions(state, action);
     case "history":
@@ -256,7 +268,7 @@ function reduceRuns(state: PageState, action: Action): PageState {
     case "sent":
       return withExchange(state, action.runId, (exchange) => withSendState(exchange, action));
     case "edit":
-      return { ...state, editing: action.editing };
+      return { ...state, composing: { ...state.composing, editing: action.editing } };
     case "rewound":
       return afterRewind(state, action.sessionKey);
     case "dropped":
@@ -273,6 +285,23 @@ function reduceRuns(state: PageState, action: Action): PageState {
         ...exchange,
         reply: afterAgent(exchange.reply, action.payload),
       }));
+    default:
+      return reduceShown(state, action);
+  }
+}
+
+function reduceShown(state: PageState, action: Action): PageState {
+  switch (action.type) {
+    case "notice":
+      return { ...state, shown: { ...state.shown, notice: action.text } };
+    case "panel":
+      return { ...state, shown: { ...state.shown, panel: action.panel } };
+    case "view":
+      return { ...state, shown: { ...state.shown, view: action.view } };
+    case "find":
+      return { ...state, shown: { ...state.shown, find: action.isOpen } };
+    case "given back":
+      return { ...state, composing: { ...state.composing, givenBack: state.composing.givenBack + 1 } };
     default:
       return state;
   }

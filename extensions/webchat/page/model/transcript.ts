@@ -20,11 +20,17 @@ export type Part =
   | { readonly kind: "image"; readonly src: string; readonly name: string }
   | ToolPart;
 
+/** Why an answer failed: the text, and the gateway's word for the kind. */
+export interface TurnError {
+  readonly text: string;
+  readonly failure: string | undefined;
+}
+
 /** All consecutive messages of one side; a tool loop is one turn. */
 export interface TranscriptTurn {
   readonly id: string;
-  /** Entry of the transcript, of which the turn is the first message; unset before the turn is written. */
-  readonly entryId?: string | undefined;
+  /** Entries of the transcript; none before the turn is written. */
+  readonly messageIds: readonly string[];
   readonly role: "user" | "assistant" | "note";
   readonly parts: readonly Part[];
   /** Transcript positions of the first and the last message of the turn. */
@@ -36,9 +42,7 @@ export interface TranscriptTurn {
   readonly model?: string | undefined;
   /** Author of the turn, if not the operator. */
   readonly sender?: string | undefined;
-  readonly error?: string | undefined;
-  /** The gateway's word for the kind of the error. */
-  readonly failure?: string | undefined;
+  readonly error?: TurnError | undefined;
   readonly aborted?: boolean | undefined;
 }
 
@@ -72,7 +76,7 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
   return {
     id: stringOr(meta.id, `place-${seq}`),
-    entryId: nonEmpty(meta.id),
+    messageIds: nonEmpty(meta.id) === undefined ? [] : [stringOr(meta.id)],
     role: roleOf(message.role),
     parts,
     first: seq,
@@ -82,8 +86,10 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
     usage: readUsage(message.usage),
     model: message.model === INJECTED ? undefined : nonEmpty(message.model),
     sender: shortNameIn(meta.sender),
-    error: failed && stopReason !== "aborted" ? stringOr(message.errorMessage, "The model call failed.") : undefined,
-    failure: nonEmpty(meta.failure),
+    error:
+      failed && stopReason !== "aborted"
+        ? { text: stringOr(message.errorMessage, "The model call failed."), failure: nonEmpty(meta.failure) }
+        : undefined,
     aborted: stopReason === "aborted" ? true : undefined,
   };
 }
@@ -169,13 +175,13 @@ function blockText(block: Record<string, unknown>): string {
 function merged(before: TranscriptTurn, after: TranscriptTurn): TranscriptTurn {
   return {
     ...before,
+    messageIds: [...before.messageIds, ...after.messageIds],
     parts: [...before.parts, ...after.parts],
     last: after.last,
     runIds: [...before.runIds, ...after.runIds.filter((id) => !before.runIds.includes(id))],
     usage: sumOf(before.usage, after.usage),
     model: after.model ?? before.model,
     error: after.error,
-    failure: after.failure,
     aborted: after.aborted,
   };
 }

@@ -13,7 +13,10 @@ export const markdownOf = ({ parts }: DisplayedTurn): string =>
 
 /** The words and pictures of a turn, for a message in its place; undefined before the turn is in the transcript. */
 export function editingOf(turn: DisplayedTurn): Editing | undefined {
-  const { entryId, parts } = turn;
+  const {
+    messageIds: [entryId],
+    parts,
+  } = turn;
   const pictures = parts.flatMap((part) => {
     const [, mimeType = "", data = ""] =
       part.kind === "image" ? (/^data:([^;,]+);base64,(.*)$/s.exec(part.src) ?? []) : [];
@@ -32,14 +35,17 @@ const NEEDED: Readonly<Record<TurnAct, readonly string[]>> = {
 };
 
 /** The acts that are offered for each of the turns of a conversation, in their order. */
-export function actsOf(turns: readonly DisplayedTurn[], methods: readonly string[]): readonly (readonly TurnAct[])[] {
+export function turnActsOf(
+  turns: readonly DisplayedTurn[],
+  methods: readonly string[],
+): readonly (readonly TurnAct[])[] {
   const answered = answeredLast(turns);
   const ORDER: readonly TurnAct[] = ["copy", "edit", "retry", "branch", "facts"];
   const fits: Readonly<Record<TurnAct, (turn: DisplayedTurn) => boolean>> = {
     copy: (turn) => turn.live !== true && markdownOf(turn) !== "",
     edit: isOwn,
     retry: (turn) => answered !== undefined && turn === turns.at(-1),
-    branch: (turn) => isSaid(turn) || (turn.role === "assistant" && turn.entryId !== undefined),
+    branch: (turn) => isSaid(turn) || (turn.role === "assistant" && turn.messageIds[0] !== undefined),
     facts: (turn) => turn.role === "assistant" && turn.live !== true && turn.runIds.length > 0,
   };
   const offered = ORDER.filter((act) => NEEDED[act].every((method) => methods.includes(method)));
@@ -63,7 +69,7 @@ const isWords = ({ role, parts: [first] }: DisplayedTurn): boolean =>
   role === "user" && !(first?.kind === "text" && first.text.startsWith("/"));
 
 /** A message of a person that the transcript has as a turn. */
-const isSaid = (turn: DisplayedTurn): boolean => isWords(turn) && turn.entryId !== undefined;
+const isSaid = (turn: DisplayedTurn): boolean => isWords(turn) && turn.messageIds[0] !== undefined;
 
 const isOwn = (turn: DisplayedTurn): boolean => isSaid(turn) && turn.sender === undefined;
 
@@ -72,6 +78,6 @@ const isOwn = (turn: DisplayedTurn): boolean => isSaid(turn) && turn.sender === 
  * person said it; undefined when the copy has everything.
  */
 export function copyEnd(turns: readonly DisplayedTurn[], turn: DisplayedTurn): string | undefined {
-  if (turn.role === "user") return turn.entryId;
-  return turns.slice(turns.findIndex(({ id }) => id === turn.id) + 1).find(isSaid)?.entryId;
+  if (turn.role === "user") return turn.messageIds[0];
+  return turns.slice(turns.findIndex(({ id }) => id === turn.id) + 1).find(isSaid)?.messageIds[0];
 }

@@ -55,7 +55,16 @@ function turnOfOthers({ id, runId, text, files, at, sender }: WaitingMessage): D
   const names = files === 0 ? [] : [files === 1 ? "[file]" : `[${files} files]`];
   const parts = [...names, ...(text === "" ? [] : [text])].map((one): Part => ({ kind: "text", text: one }));
   const place = { first: Infinity, last: Infinity, at, runIds: [runId] };
-  return { id: `${runId}:user`, role: "user", parts, ...place, sender, delivery: "waiting", inboxId: id };
+  return {
+    id: `${runId}:user`,
+    messageIds: [],
+    role: "user",
+    parts,
+    ...place,
+    sender,
+    delivery: "waiting",
+    inboxId: id,
+  };
 }
 
 /** Whether the transcript has everything that the exchange shows, so that the exchange can be removed. */
@@ -180,8 +189,7 @@ function replyTurn(exchange: Exchange, turns: readonly TranscriptTurn[], written
     live,
     phase: reply.phase,
     usage: reply.usage,
-    error: reply.error,
-    failure: reply.failure,
+    error: reply.error === undefined ? undefined : { text: reply.error, failure: reply.failure },
     aborted: reply.state === "aborted" ? true : undefined,
   };
 }
@@ -198,5 +206,5 @@ function isInTranscript(part: Part, turns: readonly TranscriptTurn[], written: W
 
 function emptyTurn(exchange: Exchange, role: "user" | "assistant"): TranscriptTurn {
   const { runId, anchor, at } = exchange;
-  return { id: `${runId}:${role}`, role, parts: [], first: anchor, last: anchor, at, runIds: [runId] };
+  return { id: `${runId}:${role}`, messageIds: [], role, parts: [], first: anchor, last: anchor, at, runIds: [runId] };
 }

@@ -36,6 +36,14 @@ export function useLoaded<Part>(isWanted: boolean, load: () => Promise<Part>, fa
   return loaded?.part;
 }
 
+/** Scrolls the conversation, and nothing around it, so that the place is in its middle. */
+export function showInLog(place: Element): void {
+  const log = place.closest(".log");
+  const { top, height } = log?.getBoundingClientRect() ?? { top: 0, height: 0 };
+  const at = place.getBoundingClientRect();
+  log?.scrollBy({ top: at.top + at.height / 2 - top - height / 2 });
+}
+
 /** Moves the focus to an element when it appears (in a form, to its first field), and back when it disappears. */
 export function useFocus(to: { readonly current: HTMLElement | null }): void {
   useLayoutEffect(() => {

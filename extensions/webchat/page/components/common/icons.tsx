@@ -31,6 +31,7 @@ const PATHS = {
   sliders: "M4 8h9m5 0h2M4 16h3m5 0h8M15.5 5.5v5m-6 3v5",
   tool: "M8 8l-4 4 4 4m8-8 4 4-4 4M13.5 6l-3 12",
   trash: "M5 7h14M10 7V5h4v2m-7 0 1 12h8l1-12",
+  up: "M12 19V5m-6 6 6-6 6 6",
   warning: "M12 4 3 19h18zM12 10v4m0 3v.01",
 } as const;
 

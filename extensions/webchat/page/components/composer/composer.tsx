@@ -18,9 +18,10 @@ const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_24
 /** The input for messages. Enter sends, Shift+Enter starts a new line; images can be pasted, dropped or chosen. */
 export function Composer(props: { state: PageState; chat: Chat; running: boolean }): VNode {
   const { state, chat, running } = props;
-  const { sessionKey, editing } = state;
+  const { sessionKey } = state;
+  const { editing, givenBack } = state.composing;
   const place = draftPlace(sessionKey, editing);
-  const [draft, setDraft] = useDraft(place);
+  const [draft, setDraft] = useDraft(place, givenBack);
   const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat, {
     place,
     first: editing?.pictures ?? NO_PICTURES,
@@ -53,7 +54,7 @@ export function Composer(props: { state: PageState; chat: Chat; running: boolean
         recall={() => chat.editLast()}
         leave={editing && (() => chat.edit())}
       />
-      <NotToPerson sessionKey={sessionKey} />
+      <NotToPerson state={state} chat={chat} draft={draft} sent={() => setDraft("")} />
       <div class="controls">
         <FilePicker add={add} />
         <ModelPicker state={state} chat={chat} />
@@ -75,11 +76,50 @@ function useCommands({ catalog: { commands, models } }: PageState): readonly Com
   }, [commands, models]);
 }
 
-/** Says that a conversation of a chat app is the agent's own here: its person gets neither the message nor the answer. */
-function NotToPerson({ sessionKey }: { readonly sessionKey: string }): VNode | null {
+interface PersonProps {
+  readonly state: PageState;
+  readonly chat: Chat;
+  readonly draft: string;
+  /** Called when the text was sent to the person. */
+  readonly sent: () => void;
+}
+
+/**
+ * Says that a conversation of a chat app is the agent's own here: its person gets neither the message nor the answer, unless
+ * they are sent the text.
+ */
+function NotToPerson({ state, chat, draft, sent }: PersonProps): VNode | null {
+  const { sessionKey, hello } = state;
+  const [told, setTold] = useState({ sessionKey: "", text: "", isBusy: false });
+  const attempt = useRef({ of: "", key: "" });
   const app = chatApp(sessionKey);
-  return app === undefined ? null : (
-    <p class="composer-note">This goes to the agent. The person on {app} gets neither your message nor its answer.</p>
+  if (app === undefined) return null;
+  const text = draft.trim();
+  const tell = (words: string, isBusy = false): void => setTold({ sessionKey, text: words, isBusy });
+  const send = (): void => {
+    // A second attempt with the same text cannot send it twice.
+    if (attempt.current.of !== sessionKey + text) attempt.current = { of: sessionKey + text, key: crypto.randomUUID() };
+    tell("Sending…", true);
+    chat.sendToPerson(sessionKey, text, attempt.current.key).then(
+      ({ isSent, told: words }) => {
+        tell(words);
+        if (!isSent) return;
+        attempt.current = { of: "", key: "" };
+        sent();
+      },
+      (error: unknown) => tell(`Not sent: ${error instanceof Error ? error.message : String(error)}`),
+    );
+  };
+  return (
+    <p class="composer-note">
+      This goes to the agent. The person on {app} gets neither your message nor its answer.{" "}
+      {hello?.methods.includes("send") === true && (
+        <button type="button" class="link" disabled={text === "" || told.isBusy} onClick={send}>
+          Send to the person
+        </button>
+      )}{" "}
+      <span role="status">{told.sessionKey === sessionKey && told.text}</span>
+    </p>
   );
 }
 
@@ -96,10 +136,10 @@ function EditNote({ chat }: { readonly chat: Chat }): VNode {
 }
 
 /** The unsent text of each conversation. */
-function useDraft(place: string): readonly [string, (text: string) => void] {
-  const [typed, setTyped] = useState(() => ({ place, text: draftOf(place) }));
-  const text = typed.place === place ? typed.text : draftOf(place);
-  return [text, (next) => (keepDraft(place, next), setTyped({ place, text: next }))];
+function useDraft(place: string, givenBack: number): readonly [string, (text: string) => void] {
+  const [typed, setTyped] = useState(() => ({ place, givenBack, text: draftOf(place) }));
+  const text = typed.place === place && typed.givenBack === givenBack ? typed.text : draftOf(place);
+  return [text, (next) => (keepDraft(place, next), setTyped({ place, givenBack, text: next }))];
 }
 
 const NO_PICTURES: readonly Picture[] = [];

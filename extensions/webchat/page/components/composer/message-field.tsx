@@ -51,6 +51,7 @@ export function MessageField(props: FieldProps): VNode {
       <textarea
         ref={field}
         rows={1}
+        dir="auto"
         aria-label="Message"
         aria-autocomplete="list"
         aria-haspopup="listbox"

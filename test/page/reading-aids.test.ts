@@ -1,0 +1,127 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { withNoteMarks, withoutFootnotes } from "../../extensions/webchat/page/markdown/footnotes.ts";
+import { highlighted } from "../../extensions/webchat/page/markdown/highlight.ts";
+import { hitsIn, saidMessages } from "../../extensions/webchat/page/model/find.ts";
+
+const LANGUAGES = [
+  "ts",
+  "python",
+  "bash",
+  "json",
+  "yaml",
+  "toml",
+  "html",
+  "css",
+  "sql",
+  "go",
+  "rust",
+  "ruby",
+  "php",
+  "diff",
+  "x",
+];
+/** Signs that begin and end strings, comments and names. */
+const code = fc.array(
+  fc.constantFrom(
+    "if",
+    "x1",
+    "0x1f",
+    '"',
+    "'",
+    "`",
+    "#",
+    "//",
+    "/*",
+    "*/",
+    "<!--",
+    "$a",
+    "\n",
+    " ",
+    "=",
+    ":",
+    "\\",
+    "-",
+    "+",
+  ),
+  {
+    maxLength: 40,
+  },
+);
+
+describe("the colours of code", () => {
+  test("change no character of it, whatever it is", () => {
+    fc.assert(
+      fc.property(code, fc.constantFrom(...LANGUAGES), (parts, language) => {
+        const text = parts.join("");
+        expect(
+          highlighted(text, language)
+            .map((piece) => piece.text)
+            .join(""),
+        ).toBe(text);
+      }),
+    );
+  });
+
+  test("tell keywords, strings, comments, numbers and names apart", () => {
+    const kinds = (text: string, language: string) =>
+      highlighted(text, language).flatMap((piece) => (piece.kind === undefined ? [] : [`${piece.kind} ${piece.text}`]));
+    expect(kinds('const a = "if // x"; // let 5', "ts title=a.ts")).toEqual([
+      "keyword const",
+      'string "if // x"',
+      "comment // let 5",
+    ]);
+    expect(kinds('def f(x): return 0x1F # it\'s "so"', "Python")).toEqual([
+      "keyword def",
+      "keyword return",
+      "number 0x1F",
+      'comment # it\'s "so"',
+    ]);
+    expect(kinds('{"a": "b", "c": [1.5, true]}', "json")).toEqual([
+      'name "a"',
+      'string "b"',
+      'name "c"',
+      "number 1.5",
+      "keyword true",
+    ]);
+    expect(kinds("SELECT 'it' from t -- all", "sql")).toEqual([
+      "keyword SELECT",
+      "string 'it'",
+      "keyword from",
+      "comment -- all",
+    ]);
+    expect(kinds("+ a\n- b\n c", "diff")).toEqual(["string + a\n", "keyword - b\n"]);
+    expect(kinds("if x", "no-language")).toEqual([]);
+  });
+});
+
+describe("footnotes", () => {
+  test("stand apart from the text, with their further lines, and not in code", () => {
+    const text = "One[^1] and[^b].\n\n[^1]: A *note*\n    with more\n[^b]: https://x.org\nText\n```\n[^1]: code\n```";
+    const { body, notes } = withoutFootnotes(text);
+    expect(body).toBe("One[^1] and[^b].\n\nText\n```\n[^1]: code\n```");
+    expect(notes).toEqual([
+      { name: "1", text: "A *note*\nwith more" },
+      { name: "b", text: "https://x.org" },
+    ]);
+    expect(withNoteMarks("One[^1] and[^b], not[^c].", notes)).toEqual(["One", 0, " and", 1, ", not", "[^c]", "."]);
+  });
+});
+
+describe("the search in a conversation", () => {
+  test("finds words whatever their case and the marks around them, and not in results of tools", () => {
+    const message = (id: string, role: string, text: string) => ({
+      role,
+      content: [{ type: "text", text }],
+      __openclaw: { id, seq: 1 },
+    });
+    const said = saidMessages([
+      message("a", "user", "The BIG\nfish"),
+      message("b", "assistant", "A **big** `fish`"),
+      message("c", "toolResult", "a big fish"),
+      message("d", "assistant", "small fish"),
+    ]);
+    expect(hitsIn(said, " big fish ")).toEqual(["a", "b"]);
+    expect(hitsIn(said, " ")).toEqual([]);
+  });
+});

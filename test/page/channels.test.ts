@@ -5,7 +5,7 @@ import { messageProblem, sendMessage } from "../../extensions/webchat/page/chann
 import { fieldsFor, problemOf, setupParams, sourcesOf } from "../../extensions/webchat/page/channels/channel-setup.ts";
 import {
   remainingLink,
-  readChannels,
+  reportedAccounts,
   readLogin,
   type Ask,
   type ReportedAccount,
@@ -74,27 +74,25 @@ const answering =
     return answers[method] as Answers[typeof method];
   };
 
-test("an account that is switched off is listed after those that the gateway has started", async () => {
+test("an account that is switched off is listed after those that the gateway has started", () => {
   const limits = { text: 2000, media: 10_485_760, format: "discord", album: 10 };
   const can = { limits, silent: true, login: false, logout: false, probe: true };
-  const ask = answering({
-    "channels.status": {
-      channelOrder: ["webchat", "discord"],
-      channelLabels: { webchat: "Web chat", discord: "Discord" },
-      channelAccounts: {
-        webchat: [{ accountId: "default", enabled: true, connected: true, lifecycle: "running" }],
-        discord: [{ accountId: "default", enabled: true, connected: false, lifecycle: "dead", lastError: "No token." }],
-      },
-    },
-    "channels.capabilities": {
-      channels: [
-        { channel: "discord", accountId: "default", label: "Discord", ...can, methods: ["edit", "react"] },
-        { channel: "telegram", accountId: "work", label: "Telegram", ...can },
-        { channel: "slack", label: "Slack", ...can },
-      ],
+  const status = ANSWERS["channels.status"].parse({
+    channelOrder: ["webchat", "discord"],
+    channelLabels: { webchat: "Web chat", discord: "Discord" },
+    channelAccounts: {
+      webchat: [{ accountId: "default", enabled: true, connected: true, lifecycle: "running" }],
+      discord: [{ accountId: "default", enabled: true, connected: false, lifecycle: "dead", lastError: "No token." }],
     },
   });
-  const rows = await readChannels(ask);
+  const capabilities = ANSWERS["channels.capabilities"].parse({
+    channels: [
+      { channel: "discord", accountId: "default", label: "Discord", ...can, methods: ["edit", "react"] },
+      { channel: "telegram", accountId: "work", label: "Telegram", ...can },
+      { channel: "slack", label: "Slack", ...can },
+    ],
+  });
+  const rows = reportedAccounts(status, capabilities);
   expect(rows.map(({ label, account, state, configured }) => [label, account, state, configured])).toEqual([
     ["Web chat", "default", "running", false],
     ["Discord", "default", "dead", true],

@@ -9,6 +9,7 @@ import {
 } from "../../extensions/webchat/page/config/draft.ts";
 import { begun, refused, reloaded, withProblem, withTyped } from "../../extensions/webchat/page/config/form.ts";
 import { foundKeys } from "../../extensions/webchat/page/config/search.ts";
+import { lineOf, linesOfKeys, readText } from "../../extensions/webchat/page/config/text.ts";
 import { keyAt, limitsText, numberFrom, shapeOf, type SchemaNode } from "../../extensions/webchat/page/config/shape.ts";
 import { shownSchema } from "../../src/app/config/shown-schema.ts";
 import { isRecord } from "../../src/app/config/schema/problem.ts";
@@ -161,4 +162,34 @@ test("a group that both the file and the draft begin holds the keys of both", ()
     clashes: [{ path: ["session", "idleMinutes"], before: undefined, after: 5 }],
   });
   expect(rebased({ cron: { enabled: false } }, {}, { cron: { enabled: false }, env: {} }).draft).toEqual({ env: {} });
+});
+
+test("a text that is no JSON5 says where, and each key of one has its line", () => {
+  expect(readText("{\n  a: 1,\n  b: ]\n}")).toEqual({
+    problem: { line: 3, column: 6, message: "invalid character ']'" },
+  });
+  expect(readText("")).toEqual({ value: {} });
+  const lines = linesOfKeys(
+    [
+      '{ // "agents": 1',
+      '  "agents": {',
+      "    list: [",
+      "      { id: 'a' },",
+      "      {",
+      "        id: 'b: {',",
+      "      },",
+      "    ],",
+      "  },",
+      "  /* x */ port: 5 }",
+    ].join("\n"),
+  );
+  expect([
+    lineOf(lines, "agents"),
+    lineOf(lines, "agents.list.0.id"),
+    lineOf(lines, "agents.list.1"),
+    lineOf(lines, "agents.list.1.id"),
+    lineOf(lines, "agents.list.1.name"),
+    lineOf(lines, "port"),
+    lineOf(lines, "gone"),
+  ]).toEqual([2, 4, 5, 6, 5, 10, 1]);
 });

@@ -553,9 +553,11 @@ describe.skipIf(!hasChromium)("the page", () => {
     }));
     gateway.answers.set("channels.login.wait", () => linked.promise);
     gateway.answers.set("channels.login.cancel", () => ({ ok: true }));
+    gateway.answers.set("channels.setups", () => ({ channels: [] }));
+    gateway.answers.set("config.get", () => ({ hash: "1", config: {} }));
     await open();
-    await page.getByRole("button", { name: "Channels" }).click();
-    const panel = page.getByRole("dialog", { name: "Channels" });
+    await page.getByRole("link", { name: "Channels" }).click();
+    const panel = page.getByRole("main");
     const telegram = panel.getByRole("listitem", { name: "Telegram default" });
     await telegram.getByText("connected · last activity now").waitFor();
     const whatsapp = panel.getByRole("listitem", { name: "WhatsApp default" });
@@ -586,8 +588,6 @@ describe.skipIf(!hasChromium)("the page", () => {
     linked.resolve({ ...view, state: "linked", steps: [] });
     await whatsapp.getByText("Linked.").waitFor();
     await expect.poll(() => code.count()).toBe(0);
-    await page.keyboard.press("Escape");
-    await panel.waitFor({ state: "hidden" });
     expect(gateway.asked.findLast(({ method }) => method === "channels.login.wait")?.params).toMatchObject({ next: 1 });
   });
 
@@ -603,9 +603,10 @@ describe.skipIf(!hasChromium)("the page", () => {
       accounts.push({ ...CAPABILITIES, channel, accountId, label: "Telegram" });
       return { ok: true, channel, accountId, restartNeeded: false };
     });
+    gateway.answers.set("config.get", () => ({ hash: "1", config: {} }));
     await open();
-    await page.getByRole("button", { name: "Channels" }).click();
-    const panel = page.getByRole("dialog", { name: "Channels" });
+    await page.getByRole("link", { name: "Channels" }).click();
+    const panel = page.getByRole("main");
     await panel.getByRole("button", { name: "Add a channel" }).click();
     const form = panel.getByRole("form", { name: "Add a channel" });
     await form.getByLabel("Platform").selectOption("WhatsApp");

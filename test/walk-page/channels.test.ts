@@ -15,15 +15,15 @@ async function open(size?: { width: number; height: number }) {
   const gateway = await home.start();
   const tab = await browser.open(gateway, "", size);
   if (size !== undefined) await tab.page.getByRole("button", { name: "Sessions" }).click();
-  await tab.page.getByRole("button", { name: "Channels" }).click();
-  return { gateway, tab, panel: tab.page.getByRole("dialog", { name: "Channels" }) };
+  await tab.page.getByRole("link", { name: "Channels" }).click();
+  return { gateway, tab, panel: tab.page.getByRole("main") };
 }
 
 const config = () => readFile(home.configPath, "utf8");
 
 async function add(tab: Tab, token: string): Promise<void> {
   const form = tab.page.getByRole("form", { name: "Add a channel" });
-  await tab.page.getByRole("dialog", { name: "Channels" }).getByRole("button", { name: "Add a channel" }).click();
+  await tab.page.getByRole("main").getByRole("button", { name: "Add a channel" }).click();
   await form.getByLabel("Platform").selectOption("Telegram");
   await form.getByLabel("Bot token").fill(token);
   await tab.page.keyboard.press("Enter");
@@ -88,6 +88,18 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     await row.getByText(/edit, .*typing/).waitFor();
     await tab.shoot("channels-capabilities");
 
+    await row.getByText("Groups (0 named)").click();
+    await row.getByText(/^It hears only the groups that are named here/).waitFor();
+    await row.getByLabel("Id of a group").fill("-100200");
+    await tab.page.keyboard.press("Enter");
+    await panel.getByText("-100200 is let in.").waitFor();
+    await row.getByRole("button", { name: "Keep out -100200" }).click();
+    await row.getByText("-100200: not heard").waitFor();
+    await tab.shoot("channels-groups");
+    await row.getByRole("button", { name: "Let in -100200" }).click();
+    await row.getByText("-100200: heard").waitFor();
+    expect(await config()).toMatch(/"-100200": \{\s*\}/);
+
     await row.getByRole("button", { name: "Switch off" }).click();
     await panel.getByText("Telegram (default) is switched off.").waitFor();
     await row.getByText("off", { exact: true }).waitFor();
@@ -118,7 +130,7 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     await tab.page.emulateMedia({ colorScheme: "dark" });
     await tab.shoot("channels-phone-change");
     const over = await tab.page.evaluate(
-      "document.querySelector('.channels').scrollWidth - document.querySelector('.channels').clientWidth",
+      "document.querySelector('.view').scrollWidth - document.querySelector('.view').clientWidth",
     );
     expect(over).toBeLessThanOrEqual(0);
     await tab.page.keyboard.press("Enter");

@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)("the views of skills and plugins of the page", () 
       await group(tab, "Come with the gateway", "Telegram")
         .getByRole("button", { name: /^Show the channels/ })
         .click();
-      await tab.page.getByRole("dialog", { name: "Channels" }).waitFor();
+      await tab.page.getByRole("heading", { level: 1, name: "Channels" }).waitFor();
     },
   );
 });

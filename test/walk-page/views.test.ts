@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
       .waitFor();
     await page.goBack();
     await page.getByRole("button", { name: "Show the channels" }).click();
-    await page.getByRole("dialog", { name: "Channels" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Channels" }).waitFor();
   });
 
   test("what is being written stays in the chat, and Escape in a view stops no answer", async () => {

@@ -42,9 +42,10 @@ export interface ReportedAccount {
 export type Capability = readonly [name: string, value: string];
 
 /** All accounts: the gateway's in its order, then accounts of the config that it has not started. */
-export async function readChannels(ask: Ask): Promise<readonly ReportedAccount[]> {
-  const { channelOrder = [], channelAccounts = {}, channelLabels = {} } = await ask("channels.status", {});
-  const { channels: reported } = await ask("channels.capabilities", {});
+export function reportedAccounts(
+  { channelOrder = [], channelAccounts = {}, channelLabels = {} }: Answers["channels.status"],
+  { channels: reported }: Answers["channels.capabilities"],
+): readonly ReportedAccount[] {
   const known = channelOrder.flatMap((channel) =>
     (channelAccounts[channel] ?? []).map((row) => {
       const own = reported.find((one) => one.channel === channel && one.accountId === row.accountId);

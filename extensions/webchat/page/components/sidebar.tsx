@@ -6,7 +6,6 @@ import type { SessionRow } from "../model/protocol.ts";
 import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
-import { PanelButtons } from "./setup/panels.tsx";
 import { ViewLinks } from "./views/views.tsx";
 
 interface SidebarProps {
@@ -36,7 +35,7 @@ export function Drawer(props: SidebarProps & { open: boolean }): VNode {
   );
 }
 
-/** The logo, the button for a new chat, the sessions, and the ways to the views and dialogs about the gateway. */
+/** The logo, the button for a new chat, the sessions, and the ways to the views. */
 export function Sidebar(props: SidebarProps): VNode {
   const { state, chat, done } = props;
   const now = useNow(60_000);
@@ -61,7 +60,6 @@ export function Sidebar(props: SidebarProps): VNode {
         )}
       </ul>
       <ViewLinks state={state} chat={chat} done={done} />
-      <PanelButtons state={state} chat={chat} done={done} />
       <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
     </nav>
   );

@@ -86,14 +86,17 @@ const isAt =
   (change: KeyChange): boolean =>
     isWithin(keyOf(change.path), keyOf(path));
 
-/** The problems that the gateway names in a refusal, by key. */
-export function refused(state: FormState, details: unknown): FormState {
+/** The problems that the gateway names in the details of a refusal, by key. */
+export function keyIssues(details: unknown): ReadonlyMap<string, string> {
   const issues = list(fields(details)["issues"]).map((one) => {
     const { path, message } = fields(one);
     return [stringOr(path), stringOr(message)] as const;
   });
-  return { ...state, issues: new Map(issues) };
+  return new Map(issues);
 }
+
+/** The form with the problems of a refusal at their keys. */
+export const refused = (state: FormState, details: unknown): FormState => ({ ...state, issues: keyIssues(details) });
 
 /** The texts that cannot be values, with their keys. */
 export const problemsIn = ({ typed }: FormState): readonly (readonly [key: string, problem: string])[] =>

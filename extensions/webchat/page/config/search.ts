@@ -9,7 +9,7 @@ interface Place {
 
 /**
  * The keys that have all words in their path, title or description: first those that are named so, then in the order of the
- * schema; all keys when there is no word. KeyFields of lists and maps are found as often as the config has entries; a list or
+ * schema; all keys when there is no word. Keys of lists and maps are found as often as the config has entries; a list or
  * map that is named so stands for its entries.
  */
 export function foundKeys(schema: SchemaNode, config: unknown, query: string): readonly ConfigPath[] {

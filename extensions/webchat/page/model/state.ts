@@ -49,12 +49,14 @@ interface People {
 }
 
 /** A dialog about the whole gateway. */
-export type Panel = "model" | "channels" | "people";
+export type Panel = "model";
 
 /** The views beside the chat, in the order in which they are offered. */
 export const VIEWS = [
   "needs",
   "conversations",
+  "channels",
+  "people",
   "jobs",
   "usage",
   "agents",

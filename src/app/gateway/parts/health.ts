@@ -66,16 +66,26 @@ const heartbeatSeconds = ({ heartbeat }: AgentSettings): number => (heartbeat?.e
 
 const LOOK_EVERY_MS = 2000;
 
-/** Publishes a `health` event when readiness or its problems have changed, so that open pages need not poll. */
+/** What a client sees of the accounts, without times that pass by themselves. */
+const accountStates = ({ channels }: Pick<Parts, "channels">) =>
+  channels.status().map(({ channel, accountId, enabled, connected, lifecycle, lifecycleSince, ...row }) => [
+    channel,
+    accountId,
+    // An account that ended and began again between two looks has another time.
+    [enabled, connected, lifecycle, lifecycleSince],
+    [row.retryAt, row.lastError, row.activity, row.notices, row.self],
+  ]);
+
+/** Publishes a `health` event when readiness, its problems or the state of an account have changed, so that open pages need not poll. */
 export async function reportReadiness(
   parts: Pick<Parts, "live" | "channels" | "core" | "events">,
   signal: AbortSignal,
 ): Promise<void> {
-  let published = JSON.stringify(readyOf(parts));
+  let published = JSON.stringify([readyOf(parts), accountStates(parts)]);
   while (!signal.aborted) {
     await wait(LOOK_EVERY_MS, signal);
     const ready = readyOf(parts);
-    const now = JSON.stringify(ready);
+    const now = JSON.stringify([ready, accountStates(parts)]);
     if (now === published) continue;
     published = now;
     parts.events.publish({ event: "health", payload: { ...ready, ts: Date.now() }, scope: "operator.read" });

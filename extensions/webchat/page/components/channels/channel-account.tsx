@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Setup } from "../../channels/channel-setup.ts";
 import { remainingLink, type Ask, type Capability, type ReportedAccount } from "../../channels/channels.ts";
@@ -19,11 +19,13 @@ interface AccountProps {
   readonly most: number;
   /** Called after an action, with a text for the person. */
   readonly changed: (message?: string) => void;
+  /** What else belongs to the account. */
+  readonly children?: ComponentChildren;
 }
 
 /** An account: its status and its actions. */
 export function AccountCard(props: AccountProps): VNode {
-  const { account, ask, setup, most, changed } = props;
+  const { account, ask, setup, most, changed, children } = props;
   const [opened, setOpened] = useState<Opened>("nothing");
   const close = (message?: string): void => (setOpened("nothing"), changed(message));
   const tryTo = async (...[method, more, done]: Parameters<Act>): Promise<void> => {
@@ -50,6 +52,7 @@ export function AccountCard(props: AccountProps): VNode {
       {(opened === "forget" || opened === "remove") && (
         <Question what={opened} account={account} act={act} keep={close} />
       )}
+      {children}
       {account.capabilities.length > 0 && <Capabilities capabilities={account.capabilities} />}
     </li>
   );

@@ -43,7 +43,7 @@ function ChannelStep({ channels, chat }: { readonly channels: readonly string[];
   return (
     <Step title="Connect a chat app" isDone={isDone}>
       <p>{isDone ? done : "Write to the agent from Telegram, WhatsApp, Slack and others, or stay on this page."}</p>
-      <StepButton label={isDone ? "Channels" : "Add a channel"} go={() => chat.show("channels")} />
+      <StepButton label={isDone ? "Channels" : "Add a channel"} go={() => chat.visit("channels")} />
     </Step>
   );
 }
@@ -63,7 +63,7 @@ function OwnerStep({ isOwned, hasChannel, chat }: OwnerStepProps): VNode {
           : "In a chat app everybody is a guest at first, you too. An owner may approve commands."}
       </p>
       {(hasChannel || isOwned) && (
-        <StepButton label={isOwned ? "People" : "Name the owner"} go={() => chat.show("people")} />
+        <StepButton label={isOwned ? "People" : "Name the owner"} go={() => chat.visit("people")} />
       )}
     </Step>
   );
@@ -79,7 +79,7 @@ function ModelStep({ state, chat }: StepsProps): VNode {
           : `${provider}/${id} is answering.`}
       </p>
       {demo ? (
-        <StepButton label="Choose a model" isFirst go={() => chat.show("model")} />
+        <StepButton label="Choose a model" opensDialog isFirst go={() => chat.show("model")} />
       ) : (
         <button type="button" class="quiet" onClick={() => chat.visit("models")}>
           Models and keys
@@ -103,10 +103,15 @@ function Step(props: { title: string; isDone: boolean; children: ComponentChildr
   );
 }
 
-function StepButton(props: { label: string; isFirst?: boolean; go: () => void }): VNode {
-  const { label, isFirst = false, go } = props;
+function StepButton(props: { label: string; isFirst?: boolean; opensDialog?: boolean; go: () => void }): VNode {
+  const { label, isFirst = false, opensDialog = false, go } = props;
   return (
-    <button type="button" class={isFirst ? "primary" : "quiet"} aria-haspopup="dialog" onClick={go}>
+    <button
+      type="button"
+      class={isFirst ? "primary" : "quiet"}
+      aria-haspopup={opensDialog ? "dialog" : undefined}
+      onClick={go}
+    >
       {label}
     </button>
   );

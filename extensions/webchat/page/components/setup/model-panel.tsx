@@ -12,24 +12,13 @@ import {
   type ModelWay,
   type ModelProblem,
 } from "../../setup/model-choices.ts";
-import { ChannelsDialog } from "../channels/channels.tsx";
 import { Choice, Field } from "../common/fields.tsx";
 import { PanelDialog } from "../common/panel.tsx";
-import { PeoplePanel } from "./people-panel.tsx";
 
 /** The open dialog about the whole gateway. */
 export function OpenPanel({ state, chat }: { readonly state: PageState; readonly chat: Chat }): VNode | null {
-  const close = (): void => chat.show();
-  switch (state.shown.panel) {
-    case "model":
-      return <ModelPanel state={state} chat={chat} close={close} />;
-    case "channels":
-      return <ChannelsDialog state={state} chat={chat} close={close} />;
-    case "people":
-      return <PeoplePanel state={state} chat={chat} close={close} />;
-    default:
-      return null;
-  }
+  if (state.shown.panel !== "model") return null;
+  return <ModelPanel state={state} chat={chat} close={() => chat.show()} />;
 }
 
 interface PanelProps {
@@ -69,7 +58,7 @@ function ModelPanel({ state, chat, close }: PanelProps): VNode {
           </button>
         )}
         {answered && state.shown.view === undefined && (
-          <button type="button" class="quiet" onClick={() => chat.show("channels")}>
+          <button type="button" class="quiet" onClick={() => (close(), chat.visit("channels"))}>
             Next: add a channel
           </button>
         )}

@@ -2,7 +2,6 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import type { PageState } from "../../model/state.ts";
-import { Icon } from "../common/icons.tsx";
 
 interface PanelsProps {
   readonly state: PageState;
@@ -21,26 +20,4 @@ export function Panels({ state, chat }: PanelsProps): VNode | null {
     });
   }, [isWanted, loaded, chat]);
   return isWanted && loaded ? <loaded.OpenPanel state={state} chat={chat} /> : null;
-}
-
-const BUTTONS = [
-  ["channels", "Channels", "plug", "channels.capabilities"],
-  ["people", "People", "people", "owners.list"],
-] as const;
-
-/** The buttons that open the dialogs which this client may use. `done` is called after a press. */
-export function PanelButtons(props: { state: PageState; chat: Chat; done: () => void }): VNode {
-  const { state, chat, done } = props;
-  return (
-    <div class="panel-buttons">
-      {BUTTONS.filter(([, , , method]) => state.hello?.methods.includes(method) === true).map(
-        ([panel, label, icon]) => (
-          <button key={panel} type="button" aria-haspopup="dialog" onClick={() => (done(), chat.show(panel))}>
-            <Icon name={icon} />
-            {label}
-          </button>
-        ),
-      )}
-    </div>
-  );
 }

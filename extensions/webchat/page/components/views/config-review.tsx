@@ -177,3 +177,42 @@ function restartGateway(chat: Chat): void {
   const params = { sessionKey: "main", message: "/restart", idempotencyKey: crypto.randomUUID() };
   chat.ask("chat.send", params).catch((error: unknown) => chat.showNotice(error instanceof Error ? error.message : ""));
 }
+
+interface BarProps {
+  readonly words: string;
+  /** What is wrong, by key. */
+  readonly problems: ReadonlyMap<string, string>;
+  /** It cannot be saved as it is. */
+  readonly isBlocked: boolean;
+  readonly discard: () => void;
+  /** Shows the field or the line of a key. */
+  readonly show: (key: string) => void;
+  readonly review: () => void;
+}
+
+/** What is not saved yet, and what is wrong with it, always in sight. */
+export function ChangeBar({ words, problems, isBlocked, discard, show, review }: BarProps): VNode {
+  return (
+    <div class="config-bar">
+      <p role="status">{words}</p>
+      <button type="button" class="quiet" onClick={discard}>
+        Discard
+      </button>
+      <button type="button" class="primary" disabled={isBlocked} onClick={review}>
+        Look and save
+      </button>
+      {problems.size > 0 && (
+        <ul>
+          {[...problems].map(([key, problem]) => (
+            <li key={key} class="view-row-error">
+              <button type="button" class="link" onClick={() => show(key)}>
+                {key === "" ? "The config" : key}
+              </button>
+              : {problem}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -5,36 +5,72 @@ import { keyOf } from "../../config/form.ts";
 import { foundKeys } from "../../config/search.ts";
 import { keyAt, shapeOf, keyTitle, type NamedNode } from "../../config/shape.ts";
 import { Pick, ViewFrame, type ViewProps } from "./view-parts.tsx";
-import { Review, SavedNote } from "./config-review.tsx";
+import { ChangeBar, Review, SavedNote } from "./config-review.tsx";
 import { Help, KeyField, KeyFields } from "./config-field.tsx";
-import { useConfig, type ConfigForm, type ReadForm } from "./use-config.ts";
+import { TextView } from "./config-text.tsx";
+import { useConfigText } from "./use-config-text.ts";
+import { useConfig, useSaving, type ConfigForm, type ReadForm } from "./use-config.ts";
 
-/** The whole config as a form, with a look at what changes before it is saved. */
+const MODES = [
+  ["form", "As a form"],
+  ["text", "As text"],
+] as const;
+
+/** The whole config, as a form or as the text of its file, with a look at what changes before it is saved. */
 export function ConfigView(view: ViewProps): VNode {
   const read = useConfig(view);
-  const { config, form } = read;
+  const { config, form, problem } = read;
+  const file = useConfigText(view, config);
+  const [mode, setMode] = useState<"form" | "text">("form");
+  const changes = form?.changes.length ?? 0;
+  const isTextChanged = file?.isChanged === true;
+  useLeaveQuestion(changes > 0 || isTextChanged);
+  const problems = [config.problem, problem, ...(config.answer?.issues ?? []).map(issueText)];
+  if (!form)
+    return (
+      <ViewFrame problems={problems} isRead={false}>
+        {null}
+      </ViewFrame>
+    );
+  const pick = <Pick label="How the config is shown" value={mode} options={MODES} choose={setMode} />;
+  const elsewhere = mode === "form" ? isTextChanged : changes > 0;
+  const tools = (
+    <>
+      {pick}
+      {elsewhere && <p class="hint">What is changed {mode === "form" ? "in the text" : "in the form"} is not saved.</p>}
+    </>
+  );
+  if (mode === "form") return <FormView view={view} read={read} form={form} tools={tools} problems={problems} />;
+  return (
+    <TextView
+      view={view}
+      form={form}
+      file={file}
+      issues={new Map((config.answer?.issues ?? []).map(({ path, message }) => [path, message]))}
+      tools={tools}
+    />
+  );
+}
+
+interface FormViewProps {
+  readonly view: ViewProps;
+  readonly read: ReadForm;
+  readonly form: ConfigForm;
+  readonly tools: VNode;
+  readonly problems: readonly (string | undefined)[];
+}
+
+/** The fields, and the look at what changes. */
+function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
   const [section, setSection] = useState("gateway");
   const [query, setQuery] = useState("");
   const [which, setWhich] = useState<Which>("all");
   const [isReviewed, setReviewed] = useState(false);
-  const saving = useSaving(read, () => setReviewed(false));
-  useLeaveQuestion(form !== undefined && form.changes.length > 0);
+  const saving = useSaving(read.save, () => setReviewed(false));
   const show = (key = query): void => (setReviewed(false), setWhich("all"), setQuery(key));
-  return (
-    <ViewFrame
-      tools={
-        isReviewed ? undefined : (
-          <>
-            <Search query={query} search={setQuery} />
-            <Pick label="Which keys" value={which} options={WHICH} choose={setWhich} />
-          </>
-        )
-      }
-      problems={[config.problem, read.problem, ...(config.answer?.issues ?? []).map(issueText)]}
-      isRead={form !== undefined}
-    >
-      {saving.saved && !isReviewed && <SavedNote chat={view.chat} restart={saving.saved.restart} />}
-      {form !== undefined && isReviewed && (
+  if (isReviewed)
+    return (
+      <ViewFrame problems={problems} isRead>
         <Review
           chat={view.chat}
           schema={form.schema}
@@ -47,21 +83,35 @@ export function ConfigView(view: ViewProps): VNode {
           save={saving.save}
           back={show}
         />
-      )}
-      {form !== undefined && !isReviewed && (
+      </ViewFrame>
+    );
+  return (
+    <ViewFrame
+      tools={
         <>
-          {query.trim() === "" && which === "all" ? (
-            <Sections form={form} section={section} choose={setSection} />
-          ) : (
-            <Found form={form} query={query} which={which} />
-          )}
-          <ChangeBar
-            form={form}
-            discard={read.discard}
-            show={show}
-            review={() => (saving.forget(), setReviewed(true))}
-          />
+          <Search query={query} search={setQuery} />
+          <Pick label="Which keys" value={which} options={WHICH} choose={setWhich} />
+          {tools}
         </>
+      }
+      problems={problems}
+      isRead
+    >
+      {saving.saved && <SavedNote chat={view.chat} restart={saving.saved.restart} />}
+      {query.trim() === "" && which === "all" ? (
+        <Sections form={form} section={section} choose={setSection} />
+      ) : (
+        <Found form={form} query={query} which={which} />
+      )}
+      {form.changes.length + form.problems.length > 0 && (
+        <ChangeBar
+          words={`${form.changes.length === 1 ? "1 change is" : `${form.changes.length} changes are`} not saved.`}
+          problems={new Map([...form.state.issues, ...form.problems])}
+          isBlocked={form.problems.length > 0}
+          discard={read.discard}
+          show={show}
+          review={() => (saving.forget(), setReviewed(true))}
+        />
       )}
     </ViewFrame>
   );
@@ -69,7 +119,7 @@ export function ConfigView(view: ViewProps): VNode {
 
 const WHICH = [
   ["all", "All keys"],
-  ["set", "KeyFields of the file"],
+  ["set", "Keys of the file"],
   ["changed", "Changed keys"],
 ] as const;
 type Which = (typeof WHICH)[number][0];
@@ -94,25 +144,6 @@ function Search({ query, search }: { readonly query: string; readonly search: (q
       onInput={(event) => search(event.currentTarget.value)}
     />
   );
-}
-
-interface Saving {
-  readonly isBusy: boolean;
-  readonly problem?: string;
-  /** The last write, until the next change is looked at. */
-  readonly saved?: { readonly restart: boolean };
-}
-
-function useSaving({ save }: ReadForm, done: () => void) {
-  const [saving, setSaving] = useState<Saving>({ isBusy: false });
-  const begin = async (): Promise<void> => {
-    setSaving({ isBusy: true });
-    const outcome = await save();
-    if ("problem" in outcome) return setSaving({ isBusy: false, problem: outcome.problem });
-    setSaving({ isBusy: false, saved: outcome });
-    done();
-  };
-  return { ...saving, save: () => void begin(), forget: () => setSaving({ isBusy: false }) };
 }
 
 const issueText = ({ path, message }: { path: string; message: string }): string =>
@@ -166,7 +197,7 @@ interface FoundProps {
   readonly which: Which;
 }
 
-/** KeyFields of all sections: those that have the words, among all, those of the file or those that are changed. */
+/** Keys of all sections: those that have the words, among all, those of the file or those that are changed. */
 function Found({ form, query, which }: FoundProps): VNode {
   const { schema, state, changes } = form;
   // The keys stay while their values are typed.
@@ -182,43 +213,5 @@ function Found({ form, query, which }: FoundProps): VNode {
       ))}
       {shown.length > MOST && <p class="hint">These are the first {MOST}. More words find fewer.</p>}
     </section>
-  );
-}
-
-interface BarProps {
-  readonly form: ConfigForm;
-  readonly discard: () => void;
-  /** Shows the field of a key. */
-  readonly show: (key: string) => void;
-  readonly review: () => void;
-}
-
-/** What is not saved yet, and what is wrong with it, in sight of every section. */
-function ChangeBar({ form, discard, show, review }: BarProps): VNode | null {
-  const { changes, problems, state } = form;
-  if (changes.length === 0 && problems.length === 0) return null;
-  const wrong = new Map([...state.issues, ...problems]);
-  return (
-    <div class="config-bar">
-      <p role="status">{changes.length === 1 ? "1 change is" : `${changes.length} changes are`} not saved.</p>
-      <button type="button" class="quiet" onClick={discard}>
-        Discard
-      </button>
-      <button type="button" class="primary" disabled={problems.length > 0} onClick={review}>
-        Look and save
-      </button>
-      {wrong.size > 0 && (
-        <ul>
-          {[...wrong].map(([key, problem]) => (
-            <li key={key} class="view-row-error">
-              <button type="button" class="link" onClick={() => show(key)}>
-                {key === "" ? "The config" : key}
-              </button>
-              : {problem}
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
   );
 }

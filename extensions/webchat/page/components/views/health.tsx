@@ -101,7 +101,7 @@ function AccountRow({ account, now, view: { chat } }: AccountProps): VNode {
       facts={factsOfAccount(account, now)}
       error={words.length > 0 ? words.join(" ") : undefined}
       actions={
-        channel === "webchat" ? undefined : <ActButton label="Show the channels" act={() => chat.show("channels")} />
+        channel === "webchat" ? undefined : <ActButton label="Show the channels" act={() => chat.visit("channels")} />
       }
     >
       {words.length > 0 &&

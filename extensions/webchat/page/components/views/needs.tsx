@@ -45,7 +45,7 @@ export function NeedsView(props: ViewProps): VNode {
             title={`${account.label ?? account.channel}, ${account.accountId}`}
             error={troubleOf(account)}
             facts={[account.fix ?? undefined, ...(account.notices ?? []).map(({ fix }) => fix)]}
-            actions={<ActButton label="Show the channels" act={() => chat.show("channels")} />}
+            actions={<ActButton label="Show the channels" act={() => chat.visit("channels")} />}
           />
         ))}
       </RowList>

@@ -126,7 +126,7 @@ function PluginActs({ plugin, view, acting, isBroken }: PluginProps & { readonly
   // A channel needs an account before it can be switched on.
   if (category === "channel" && !enabled)
     return (
-      <ActButton label="Show the channels" name={`Show the channels: ${name}`} act={() => chat.show("channels")} />
+      <ActButton label="Show the channels" name={`Show the channels: ${name}`} act={() => chat.visit("channels")} />
     );
   return (
     <>

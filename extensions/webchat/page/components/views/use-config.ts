@@ -114,3 +114,23 @@ function useForm(
 }
 
 const prefixes = (path: ConfigPath): readonly string[] => path.map((_name, at) => keyOf(path.slice(0, at + 1)));
+
+interface Saving {
+  readonly isBusy: boolean;
+  readonly problem?: string;
+  /** The last write, until the next change is looked at. */
+  readonly saved?: { readonly restart: boolean };
+}
+
+/** Runs a write of the config and keeps its outcome; `done` is called after one that succeeded. */
+export function useSaving(save: () => Promise<Saved>, done: () => void) {
+  const [saving, setSaving] = useState<Saving>({ isBusy: false });
+  const begin = async (): Promise<void> => {
+    setSaving({ isBusy: true });
+    const outcome = await save();
+    if ("problem" in outcome) return setSaving({ isBusy: false, problem: outcome.problem });
+    setSaving({ isBusy: false, saved: outcome });
+    done();
+  };
+  return { ...saving, save: () => void begin(), forget: () => setSaving({ isBusy: false }) };
+}

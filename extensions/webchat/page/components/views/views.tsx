@@ -31,6 +31,18 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     methods: ["sessions.list", "sessions.search"],
     load: async () => (await import("./conversations.tsx")).ConversationsView,
   },
+  channels: {
+    title: "Channels",
+    icon: "plug",
+    methods: ["channels.status", "channels.capabilities", "channels.setups"],
+    load: async () => (await import("./channels.tsx")).ChannelsView,
+  },
+  people: {
+    title: "People",
+    icon: "people",
+    methods: ["pairing.list", "owners.list"],
+    load: async () => (await import("./people.tsx")).PeopleView,
+  },
   jobs: {
     title: "Jobs",
     icon: "clock",

@@ -6,13 +6,7 @@ import type { Chat } from "../../model/chat.ts";
 import { shortNameIn } from "../../model/json.ts";
 import type { Pairing } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
-import { PanelDialog } from "../common/panel.tsx";
-
-interface PanelProps {
-  readonly state: PageState;
-  readonly chat: Chat;
-  readonly close: () => void;
-}
+import { ViewFrame, type ViewProps } from "./view-parts.tsx";
 
 type LetIn = NonNullable<Answers["pairing.list"]["admitted"]>[number];
 type Linked = Answers["owners.list"]["linked"][number];
@@ -25,15 +19,14 @@ interface ReadPeople {
 }
 
 /** The people of the channels: who waits, who was let in, and who is an owner. */
-export function PeoplePanel({ state, chat, close }: PanelProps): VNode {
+export function PeopleView({ state, chat }: ViewProps): VNode {
   const { people, problem, act } = usePeople(state, chat);
   const { pairings, owners = [] } = state.people;
   const hasOwners = state.people.owners !== undefined && state.hello?.methods.includes("owners.add") === true;
   const shown = people?.admitted.map((person) => entryOf(person, owners));
   const others = people?.owners.filter(({ entry }) => shown?.includes(entry) !== true) ?? [];
   return (
-    <PanelDialog title="People" name="people" close={close}>
-      {problem !== "" && <p role="alert">{problem}</p>}
+    <ViewFrame problems={problem === "" ? [] : [problem]} isRead={people !== undefined}>
       {hasOwners && owners.length === 0 && (
         <p class="panel-text">
           Nobody is an owner yet: in the channels everybody is a guest, you too. Only an owner may approve commands from
@@ -64,7 +57,7 @@ export function PeoplePanel({ state, chat, close }: PanelProps): VNode {
           ))}
         </Group>
       )}
-    </PanelDialog>
+    </ViewFrame>
   );
 }
 
@@ -103,7 +96,7 @@ function Group(props: { title: string; empty: VNode | null; children: ComponentC
   const isEmpty = !Array.isArray(children) || children.length === 0;
   return (
     <section aria-label={title} class="people-group">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {isEmpty ? empty : <ul>{children}</ul>}
     </section>
   );
@@ -114,7 +107,7 @@ function HowToWait({ chat }: { readonly chat: Chat }): VNode {
     <p class="hint">
       Nobody. Who writes to a channel for the first time gets a code, and appears here: compare the codes. Write from
       your own account to let yourself in.{" "}
-      <button type="button" class="link" onClick={() => chat.show("channels")}>
+      <button type="button" class="link" onClick={() => chat.visit("channels")}>
         Show the channels
       </button>
     </p>

@@ -37,6 +37,8 @@ const READ_TURNS = `[...document.querySelectorAll("li.turn")].map((turn) => {
 
 const AXE = readFileSync(path.join(import.meta.dirname, "../../node_modules/axe-core/axe.min.js"), "utf8");
 
+const IS_DARK = `matchMedia("(prefers-color-scheme: dark)").matches`;
+
 /** One line for each finding: the rule, its help, and the elements. */
 const RUN_AXE = `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
   violations.map(({ id, help, nodes }) => id + ": " + help + ": " + nodes.map(({ html, any }) =>
@@ -143,7 +145,8 @@ export class Tab {
   /** Expects that axe finds nothing on the page as it is, light and dark, and keeps a picture where `PAGE_SHOTS` names a folder. */
   async shoot(name: string): Promise<void> {
     await this.page.evaluate(AXE);
-    for (const colorScheme of ["dark", "light"] as const) {
+    const isDark = z.boolean().parse(await this.page.evaluate(IS_DARK));
+    for (const colorScheme of isDark ? (["light", "dark"] as const) : (["dark", "light"] as const)) {
       await this.page.emulateMedia({ colorScheme });
       expect.soft(z.array(z.string()).parse(await this.page.evaluate(RUN_AXE)), `${name}, ${colorScheme}`).toEqual([]);
     }

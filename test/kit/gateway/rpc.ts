@@ -33,7 +33,7 @@ export const call = (gateway: GatewayUnderTest, method: string, params: object =
 
 async function connected<T>({ port, token }: GatewayUnderTest, use: (client: GatewayClient) => Promise<T>): Promise<T> {
   const url = `ws://127.0.0.1:${port}`;
-  const client = await connectGateway({ url, token: new Secret(token), isElsewhere: false });
+  const client = await connectGateway({ url, token: new Secret(token), isElsewhere: false }, PATIENCE_MS);
   try {
     return await use(client);
   } finally {

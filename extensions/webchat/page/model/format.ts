@@ -72,9 +72,12 @@ export function titleOf(message: string): string {
   return line.length <= 48 ? line : `${line.slice(0, 47).replace(/\s+\S*$/, "")}…`;
 }
 
-/** The words as a sentence: with a capital and a full stop. */
-export const sentence = (words: string): string =>
-  `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/([^.!?…])$/, "$1.")}`;
+/** The words as a sentence: with a capital, unless they begin with the name of a file or a key, and a full stop. */
+export function sentence(words: string): string {
+  const isName = /^\S+[./:]\S/.test(words);
+  const first = words.charAt(0);
+  return `${isName ? first : first.toUpperCase()}${words.slice(1).replace(/([^.!?…])$/, "$1.")}`;
+}
 
 /** A number in short form: 950, 12.3k, 1.2M. */
 export function shortCount(value: number): string {

@@ -17,7 +17,7 @@ export type Env = Readonly<Record<string, string>>;
 /** A state directory of the test's own, gone after it. */
 export function stateDir(config?: string): string {
   const dir = mkdtempSync(join(tmpdir(), "openclaw-cli-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
   if (config !== undefined) writeFileSync(join(dir, "openclaw.json"), config);
   return dir;
 }

@@ -85,7 +85,7 @@ export async function startGatewayFixture(
     async close() {
       await gateway.close(0);
       await telegram.close();
-      for (const made of [dir, home]) rmSync(made, { recursive: true, force: true });
+      for (const made of [dir, home]) rmSync(made, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   if (account["enabled"] !== false) {

@@ -104,7 +104,8 @@ export async function makeHome(config: Record<string, unknown>, below = tmpdir()
     run: (args, env = {}) => runCommand(home, args, env),
     async remove() {
       for (const gateway of running) await gateway.kill("SIGKILL");
-      await rm(dir, { recursive: true, force: true });
+      // What a killed gateway has started, such as a server of tools, writes for a moment longer.
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
   await home.writeConfig(config);

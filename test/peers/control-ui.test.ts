@@ -1,7 +1,10 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import path from "node:path";
 import process from "node:process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { startFakeModel, type FakeModel, type ModelCall, type ModelReply } from "../fakes/model.ts";
 import { makeHome, PATIENCE, TOKEN, type Home } from "../kit/gateway/process.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
@@ -76,6 +79,10 @@ describe.skipIf(field === undefined || !hasChromium)("OpenClaw's Control UI on t
   let model: FakeModel;
   let home: Home;
   let ui: ControlUi;
+  // The skills page asks the registry, which is on this machine.
+  const registry = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ results: [] }));
+  });
   let tab: ControlUiTab;
 
   beforeAll(async () => {
@@ -84,7 +91,9 @@ describe.skipIf(field === undefined || !hasChromium)("OpenClaw's Control UI on t
     const root = path.join(path.dirname(field ?? ""), "dist/control-ui");
     const gateway = { port: 0, auth: { token: TOKEN }, controlUi: { root, basePath: "/claw" } };
     home = await makeHome(twoModels(model, { gateway }));
-    const { port } = await home.start();
+    await once(registry.listen(0, "127.0.0.1"), "listening");
+    const { port: registryPort } = z.looseObject({ port: z.number() }).parse(registry.address());
+    const { port } = await home.start({ env: { OPENCLAW_CLAWHUB_URL: `http://127.0.0.1:${registryPort}` } });
     ui = await ControlUi.launch(`http://127.0.0.1:${port}/claw`, TOKEN);
     tab = await ui.tab();
   });
@@ -92,6 +101,7 @@ describe.skipIf(field === undefined || !hasChromium)("OpenClaw's Control UI on t
     await ui.close();
     await home.remove();
     await model.close();
+    registry.close();
   });
   afterEach(() => expect(ui.complaints.splice(0)).toEqual([]));
 

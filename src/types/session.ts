@@ -599,7 +599,8 @@ const rights = z.looseObject({
 });
 export type SessionRights = Answer<z.output<typeof rights>>;
 
-const shownBlock = z.looseObject({
+/** A part of a message, of any kind. */
+export const messageBlock = z.looseObject({
   type: z.string(),
   text: z.string().optional(),
   thinking: z.string().optional(),
@@ -607,8 +608,12 @@ const shownBlock = z.looseObject({
   id: z.string().optional(),
   name: z.string().optional(),
   arguments: z.unknown().optional(),
-  /** Of an image: its type, its bytes as base64, and its name. */
+  /** Of an image. */
   mimeType: z.string().optional(),
+});
+
+const shownBlock = messageBlock.extend({
+  /** The bytes of an image as base64, and its name. */
   data: z.string().optional(),
   fileName: z.string().optional(),
 });

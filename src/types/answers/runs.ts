@@ -3,19 +3,11 @@ import { keyField } from "../key-field.ts";
 import { type Answer, openText } from "../method.ts";
 import type { ChatMessage } from "../run/model.ts";
 import { promptPart, receiptShape } from "../run/run.ts";
+import { messageBlock } from "../session.ts";
 import { inboxLine, outboxLine } from "./messages.ts";
 
 /** An image is described by its type and size. */
-const promptContent = z.looseObject({
-  type: z.string(),
-  text: z.string().optional(),
-  thinking: z.string().optional(),
-  id: z.string().optional(),
-  name: z.string().optional(),
-  arguments: z.unknown().optional(),
-  mimeType: z.string().optional(),
-  bytes: z.number().optional(),
-});
+const promptContent = messageBlock.extend({ bytes: z.number().optional() });
 export type PromptContent = Answer<z.output<typeof promptContent>>;
 
 /** A message as a model saw it, with its estimated tokens. */

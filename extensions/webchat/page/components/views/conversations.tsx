@@ -8,6 +8,7 @@ import { useNow } from "../common/hooks.ts";
 import {
   type ViewActs,
   ActButton,
+  AgentPick,
   Pick,
   ListRow,
   RowList,
@@ -62,14 +63,7 @@ export function ConversationsView(props: ViewProps): VNode {
             onInput={(event) => (setQuery(event.currentTarget.value.trim()), setLimit(STEP))}
           />
           <Pick label="Which conversations" value={which} options={WHICH} choose={setWhich} />
-          {agents.length > 1 && (
-            <Pick
-              label="Agent"
-              value={agentId}
-              options={[["", "All agents"], ...agents.map(({ id, title }) => [id, title] as const)]}
-              choose={setAgent}
-            />
-          )}
+          <AgentPick agents={agents} value={agentId} none="All agents" choose={setAgent} />
         </>
       }
       problems={[list.problem, acting.problem]}

@@ -6,9 +6,9 @@ import { withMoved, type ModelOrder, modelOrderOf, orderPatch, refOf } from "../
 import {
   type ViewActs,
   ActButton,
+  AgentPick,
   ListRow,
   mayAsk,
-  Pick,
   RowList,
   useActing,
   useAnswer,
@@ -45,14 +45,7 @@ export function ModelsView(props: ViewProps): VNode {
           {chat.mayChangeModel && (
             <ActButton label="Add a model or a key" kind="primary" act={() => chat.show("model")} />
           )}
-          {agents.length > 1 && (
-            <Pick
-              label="Agent"
-              value={agentId}
-              options={agents.map(({ id, title }) => [id, title] as const)}
-              choose={setChosen}
-            />
-          )}
+          <AgentPick agents={agents} value={agentId} choose={setChosen} />
         </>
       }
       problems={[...read.problems, acting.problem]}

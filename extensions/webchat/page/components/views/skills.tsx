@@ -7,10 +7,10 @@ import { useNow } from "../common/hooks.ts";
 import {
   type ViewActs,
   ActButton,
+  AgentPick,
   TerminalCommand,
   ListRow,
   mayAsk,
-  Pick,
   RowList,
   SureButton,
   useActing,
@@ -53,14 +53,7 @@ export function SkillsView(props: ViewProps): VNode {
             placeholder="Words of a skill"
             onInput={(event) => setWords(event.currentTarget.value.trim())}
           />
-          {agents.length > 1 && (
-            <Pick
-              label="Agent"
-              value={agentId}
-              options={[["", "The default agent"], ...agents.map(({ id, title }) => [id, title] as const)]}
-              choose={setAgent}
-            />
-          )}
+          <AgentPick agents={agents} value={agentId} none="The default agent" choose={setAgent} />
         </>
       }
       problems={[skills.problem, acting.problem]}

@@ -1,6 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { copyText } from "../common/clipboard.ts";
 import type { Chat } from "../../model/chat.ts";
 import { ago, sentence } from "../../model/format.ts";
 import type { PageState } from "../../model/state.ts";
@@ -185,11 +186,7 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
 /** A command for a terminal, with a button that copies it. */
 export function TerminalCommand({ command }: { readonly command: string }): VNode {
   const [label, setLabel] = useState("Copy");
-  const copy = (): void =>
-    void navigator.clipboard.writeText(command).then(
-      () => setLabel("Copied"),
-      () => setLabel("Copy failed"),
-    );
+  const copy = (): void => void copyText(command).then((isCopied) => setLabel(isCopied ? "Copied" : "Copy failed"));
   return (
     <p class="command-line">
       <code>{command}</code>
@@ -240,4 +237,20 @@ export function when(at: number, now: number): string {
     ? time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
     : time.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   return at > now ? words : `${words}, ${ago(at, now)}`;
+}
+
+interface AgentPickProps {
+  readonly agents: readonly { readonly id: string; readonly title: string }[];
+  readonly value: string;
+  /** The label of the empty value, where that can be chosen. */
+  readonly none?: string;
+  readonly choose: (id: string) => void;
+}
+
+/** A choice of an agent, where there are several. */
+export function AgentPick({ agents, value, none, choose }: AgentPickProps): VNode | null {
+  if (agents.length < 2) return null;
+  const named = agents.map(({ id, title }) => [id, title] as const);
+  const options = none === undefined ? named : [["", none] as const, ...named];
+  return <Pick label="Agent" value={value} options={options} choose={choose} />;
 }

@@ -129,7 +129,7 @@ const minutes = (value: unknown): unknown => (typeof value === "number" ? `${val
 /** Whole days, of which a part counts as one. */
 const daysOf = (hours: unknown): unknown => (typeof hours === "number" ? Math.ceil(hours / 24) : hours);
 
-/** Keys for which OpenClaw takes higher numbers, each with the highest number that this gateway takes. `*` stands for any name. */
+/** The highest number that this gateway accepts for a key. OpenClaw accepts higher ones. `*` in a key means any name. */
 const MOST: readonly (readonly [key: string, most: number])[] = [
   ["tools.web.search.maxResults", 10],
   ["tools.web.search.timeoutSeconds", 300],

@@ -9,8 +9,8 @@ interface Place {
 
 /**
  * The keys that have all words in their path, title or description: first those that are named so, then in the order of the
- * schema; all keys when there is no word. Keys of lists and maps are found as often as the config has entries; a list or
- * map that is named so stands for its entries.
+ * schema; all keys when there is no word. A key below a list or map is found once for each entry that the config
+ * has; where the name of the list or map has the words, the list or map is found instead of its entries.
  */
 export function foundKeys(schema: SchemaNode, config: unknown, query: string): readonly ConfigPath[] {
   const words = query

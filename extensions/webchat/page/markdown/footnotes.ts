@@ -40,7 +40,7 @@ function fenceAfter(open: string | undefined, marks: string): string | undefined
   return marks.startsWith(open) ? undefined : open;
 }
 
-/** A text in which `[^name]` of these notes stands apart, with the note's place. */
+/** Splits a text at the marks `[^name]` of the notes: a number is the place of a note in `notes`, the rest is text. */
 export function withNoteMarks(text: string, notes: readonly Footnote[]): readonly (string | number)[] {
   return text.split(/(\[\^[^\]\s]{1,60}\])/).flatMap((piece, index): readonly (string | number)[] => {
     const at = index % 2 === 0 ? -1 : notes.findIndex(({ name }) => piece === `[^${name}]`);

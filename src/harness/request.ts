@@ -18,6 +18,7 @@ import type {
   ThinkLevel,
   ToolResultMessage,
 } from "../types/run/model.ts";
+import type { SentFiles } from "../types/chat/sent-files.ts";
 import type { AnswerWish } from "../types/chat/client-ask.ts";
 import type { RemovedTool } from "../types/tool-policy.ts";
 import type { Failure, PromptPart, RunFacts, SideCost } from "../types/run/run.ts";
@@ -36,6 +37,8 @@ export interface UserTurn {
   readonly entryId: string;
   readonly text: string;
   readonly images: readonly ImageContent[];
+  /** The files of the turn, which are noted with it for its readers. */
+  readonly sent?: SentFiles;
   readonly at: number;
   /** The results of calls that the client made, which come before the text. The turn is these alone when it has no text. */
   readonly results?: readonly ToolResultMessage[];

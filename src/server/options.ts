@@ -75,7 +75,7 @@ interface SessionPorts {
 export interface ServerPorts extends SessionPorts {
   /** Where the devices of clients are kept. */
   readonly devices: DeviceStore;
-  readonly media: Pick<MediaStore, "put" | "read" | "path">;
+  readonly media: Pick<MediaStore, "put" | "read" | "path" | "typeOf">;
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "approve" | "admitted" | "reject" | "revoke"> & {
     /** Informs a stranger that an owner let them in, and returns the result. Never rejects. */
     notify(paired: Paired): Promise<Notified>;

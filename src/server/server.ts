@@ -15,6 +15,7 @@ import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
 import { acceptSockets, type Sockets } from "./transport/upgrade.ts";
 import { serveOpenAi } from "./openai/routes.ts";
+import { serveMedia } from "./media-route.ts";
 import { serveToolCalls } from "./tools-invoke.ts";
 import { serveBasics } from "./http.ts";
 
@@ -137,4 +138,5 @@ function serveRoutes(app: FastifyInstance, options: ServerOptions, ports: Server
   serveBasics(app, options, ports, gate);
   if (options.openAi) serveOpenAi(app, options.openAi, ports, gate);
   serveToolCalls(app, ports, gate);
+  serveMedia(app, options.page?.basePath ?? "", ports, gate);
 }

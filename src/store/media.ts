@@ -104,11 +104,30 @@ async function sniff(bytes: Uint8Array, facts: FileFacts): Promise<{ mime: strin
   const ending = endingOf(facts.name);
   const contained = found && CONTAINED.get(found.mime)?.get(ending);
   if (contained !== undefined) return { mime: contained, extension: ending };
+  const sound = found && soundIn(found.mime, bytes);
+  if (sound) return sound;
   if (found) return { mime: found.mime, extension: plainExtension(found.ext) };
   const mime = [claimOf(facts), TEXT_TYPES.get(ending)].find((one) => one !== undefined && isText(bytes, one));
   if (mime === undefined) return { mime: "application/octet-stream", extension: "bin" };
   const [usual = "bin"] = [...TEXT_TYPES].find(([, type]) => type === mime) ?? [];
   return { mime, extension: TEXT_TYPES.get(ending) === mime ? ending : usual };
+}
+
+/** Bytes in which a WebM file names its tracks. */
+const TRACKS = 65_536;
+
+/** A sound in a container that films have too, as browsers record it: the tracks are all sounds. Undefined for other files. */
+function soundIn(mime: string, bytes: Uint8Array): { mime: string; extension: string } | undefined {
+  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (mime === "video/webm") {
+    const head = all.subarray(0, TRACKS).toString("latin1");
+    return /A_(?:OPUS|VORBIS)/.test(head) && !/V_[A-Z]/.test(head)
+      ? { mime: "audio/webm", extension: "webm" }
+      : undefined;
+  }
+  if (mime !== "video/mp4" && mime !== "video/quicktime") return undefined;
+  const hasTrack = (handler: string) => all.includes(Buffer.from(`hdlr\0\0\0\0\0\0\0\0${handler}`, "latin1"));
+  return hasTrack("soun") && !hasTrack("vide") ? { mime: "audio/mp4", extension: "m4a" } : undefined;
 }
 
 /** The type that the sender says, if it can be that of a text. */
@@ -146,6 +165,16 @@ function namePart(name: string | undefined, extension: string): string {
 
 function randomName(): string {
   return Array.from({ length: NAME_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join("");
+}
+
+/** The result of reading a stored file; undefined when there is none with this id, or it is gone. Rejects with every other error. */
+export async function ifKept<T>(reading: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading();
+  } catch (error) {
+    if (isMissing(error) || (error instanceof OpenClawError && error.code === "MEDIA_UNAVAILABLE")) return undefined;
+    throw error;
+  }
 }
 
 function unavailable(id: string, cause: unknown): OpenClawError {

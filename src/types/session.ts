@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sentFiles } from "./chat/sent-files.ts";
 import { keyField } from "./key-field.ts";
 import type { AgentId, SessionKey } from "./ids.ts";
 import type { Answer } from "./method.ts";
@@ -616,6 +617,17 @@ const shownBlock = messageBlock.extend({
   /** The bytes of an image as base64, and its name. */
   data: z.string().optional(),
   fileName: z.string().optional(),
+  /** A file of an answer, which has the type `attachment`; `url` as in `media` of a message. */
+  attachment: z
+    .looseObject({
+      url: z.string(),
+      kind: z.string(),
+      label: z.string(),
+      mimeType: z.string().optional(),
+      sizeBytes: z.number().optional(),
+      isVoiceNote: z.boolean().optional(),
+    })
+    .optional(),
 });
 export type ShownBlock = Answer<z.output<typeof shownBlock>>;
 
@@ -650,6 +662,7 @@ export const shownMessage = z.looseObject({
       runId: z.string().optional(),
       sender: z.string().optional(),
       failure: z.string().optional(),
+      ...sentFiles,
     })
     .optional(),
 });

@@ -98,6 +98,7 @@ async function pageOf(path: string): Promise<void> {
     path: () => "",
     read: () => Promise.reject(new Error("no such file")),
     put: () => Promise.reject(new Error("no")),
+    typeOf: () => Promise.reject(new Error("no")),
   };
   const chat = new ScriptedChat(() => undefined);
   const answers = new Map([["chat.history", { messages: [{}, { __openclaw: { id: "entry0" } }] }]]);

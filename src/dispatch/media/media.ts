@@ -1,10 +1,13 @@
+import { basename } from "node:path";
 import { measure } from "../../history/measure-image.ts";
 import type { AttachedFile, MissingFile } from "../../prompt/draft.ts";
 import type { InboxRow } from "../../types/journal.ts";
 import type { InboundMessage, MediaItem, MediaKind, QuotedMessage } from "../../types/chat/message.ts";
+import { mediaUrl, type SentFile, type SentFiles } from "../../types/chat/sent-files.ts";
 import type { ImageContent } from "../../types/run/model.ts";
 import type { FileFate } from "../../types/run/run.ts";
 import { fetchFile, type FetchPorts, type FileEnd, type StoredFile } from "./fetch-file.ts";
+import { plainFileName } from "../../utils/text/file-name.ts";
 import type { DispatchPorts } from "../ports.ts";
 
 export interface FetchedMedia {
@@ -13,6 +16,8 @@ export interface FetchedMedia {
   /** The result for each file. */
   readonly fates: readonly FileFate[];
   readonly images: readonly ImageContent[];
+  /** The files that were sent, without those of quoted messages; unset when there are none. */
+  readonly sent?: SentFiles;
   /** The transcribed recordings of a message and of the message that it quotes, by the id of the message's row. */
   readonly spoken: ReadonlyMap<InboxRow["id"], readonly Spoken[]>;
 }
@@ -42,7 +47,9 @@ export async function fetchMedia(rows: readonly MediaRow[], ports: MediaPorts): 
     itemsOf(rows).map(async (asked) => ({ row: asked.row.id, ...(await fetchItem(asked, ports)) })),
   );
   const said = fetched.flatMap(({ row, spoken }) => (spoken === undefined ? [] : [{ row, spoken }]));
+  const sent = sentFilesOf(fetched);
   return {
+    ...(sent && { sent }),
     files: fetched.flatMap(({ file }) => file ?? []),
     missing: fetched.flatMap(({ missing }) => missing ?? []),
     fates: fetched.map(({ fate }) => fate),
@@ -82,9 +89,18 @@ export function withSpoken({ id, message }: InboxRow, { spoken }: FetchedMedia):
 const withQuoted = (replyTo: QuotedMessage | undefined, spoken: readonly string[]): Pick<InboundMessage, "replyTo"> =>
   replyTo && spoken.length > 0 ? { replyTo: { ...replyTo, spoken } } : {};
 
+/** A message contains the images of its own files first, and then those of quoted messages. */
+function sentFilesOf(fetched: readonly Fetched[]): SentFiles | undefined {
+  const own = fetched.filter(({ sent }) => sent !== undefined);
+  if (own.length === 0) return undefined;
+  const slots = own.flatMap(({ image }, factIndex) => (image ? [{ kind: "inline", factIndex }] : []));
+  return { media: own.flatMap(({ sent }) => sent ?? []), ...(slots.length > 0 && { mediaImageLayout: { slots } }) };
+}
+
 interface Fetched {
   readonly fate: FileFate;
   readonly file?: AttachedFile;
+  readonly sent?: SentFile;
   readonly missing?: MissingFile;
   readonly image?: ImageContent;
   readonly spoken?: Spoken;
@@ -104,13 +120,28 @@ async function fetchItem({ item, row, quoted }: Asked, ports: MediaPorts): Promi
   const { kind } = item;
   const file = { path: stored.path, mime: stored.mime, kind, ...lengthOf(item), ...(quoted && { quoted }) };
   const said = isSpeech(kind) ? await ports.prompts.transcribe({ ...stored, kind }) : undefined;
+  const sent = quoted ? {} : { sent: sentFileOf(item, stored, said !== undefined) };
   if (said)
     return {
       fate,
+      ...sent,
       file: { ...file, transcribed: true },
       spoken: { line: spokenLine(item, said.text), words: said.text, quoted },
     };
-  return { fate, file, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
+  return { fate, file, ...sent, ...(isShown(stored, item) && { image: toImage(stored.bytes, stored.mime) }) };
+}
+
+function sentFileOf(item: MediaItem, { path, mime, bytes }: StoredFile, transcribed: boolean): SentFile {
+  const fileName = plainFileName(item.name ?? "");
+  return {
+    url: mediaUrl(basename(path)),
+    contentType: mime,
+    kind: item.kind === "voice" ? "audio" : item.kind,
+    ...(fileName !== undefined && { fileName }),
+    sizeBytes: bytes.byteLength,
+    ...(item.durationSeconds !== undefined && { durationMs: Math.round(item.durationSeconds * 1000) }),
+    ...(transcribed && { transcribed }),
+  };
 }
 
 const nameOf = ({ name }: MediaItem) => (name === undefined ? {} : { name });

@@ -70,6 +70,7 @@ async function prepareTurn(
     entryId: turnId,
     text: isOnlyResults ? "" : [told, body.text].filter((part) => part !== "").join("\n\n"),
     images: media.images,
+    ...(media.sent && { sent: media.sent }),
     ...(results.length > 0 && { results }),
     at: first.message.receivedAt,
     parts: partSizes(body.parts),

@@ -100,7 +100,7 @@ export function repeatPart(carried: string, log: RunLog): string {
 }
 
 /** The turn as a message. */
-export function userMessage({ text, images, at, provenance, events: internalEvents }: UserTurn): UserMessage {
+export function userMessage({ text, images, sent, at, provenance, events: internalEvents }: UserTurn): UserMessage {
   const content = [{ type: "text" as const, text }, ...images];
   return {
     role: "user",
@@ -108,6 +108,7 @@ export function userMessage({ text, images, at, provenance, events: internalEven
     timestamp: at,
     ...(provenance && { provenance }),
     ...(internalEvents && { internalEvents }),
+    ...(sent && { __openclaw: sent }),
   };
 }
 

@@ -4,11 +4,12 @@ import { z } from "zod";
 import { agentOf } from "../../sessions/keys.ts";
 import { noticeIn } from "../../sessions/shown/notice.ts";
 import { mediaId, runId, type SessionKey } from "../../types/ids.ts";
+import { mediaIdIn } from "../../types/chat/sent-files.ts";
 import { keyField, keyParam } from "../../types/key-field.ts";
 import { type Answer, defineMethod, MethodError, type Method } from "../../types/method.ts";
 import type { ShownBlock, ShownMessage, TranscriptEntry } from "../../types/session.ts";
 import { defined } from "../../utils/defined.ts";
-import { unlessMissing } from "../../utils/missing.ts";
+import { ifKept } from "../../store/media.ts";
 import type { ServerPorts } from "../options.ts";
 import { shownMessagesOf } from "./history.ts";
 import { requireAgent } from "./patch.ts";
@@ -156,7 +157,7 @@ function sessionOf(
   throw new MethodError("NOT_FOUND", "no session found for artifact query", { details });
 }
 
-/** The files of one message: images in it, and the files of a notice, which the media store keeps. */
+/** The files of one message: images in it, and the files of a person's message and of a notice that the media store keeps. */
 function filesOf(
   key: SessionKey,
   message: ShownMessage,
@@ -170,22 +171,30 @@ function filesOf(
   const images = blocks.flatMap((block, at) => (isImage(block) ? [{ ...about, id: idOf(at), ...imageOf(block) }] : []));
   // A command and its answer are two messages of one entry; the answer has the files.
   const notice = entry && message.role === "assistant" ? noticeIn(entry) : undefined;
-  const stored = (notice?.media ?? []).map((file, at) => {
-    const path = media.path(mediaId(file.source.id));
-    return {
-      ...about,
-      id: idOf(blocks.length + at),
-      type: TYPES[file.kind] ?? "file",
-      title: file.name ?? "",
-      ...defined({ mimeType: file.mime }),
-      size: async () => (await unlessMissing(stat(path)))?.size,
-      read: async () => {
-        const bytes = await unlessMissing(media.read(mediaId(file.source.id)));
-        return bytes && Buffer.from(bytes).toString("base64");
-      },
-    };
-  });
+  const kept = notice?.media?.map(({ source, ...file }) => ({ ...file, id: source.id })) ?? sentFilesOf(message);
+  const stored = kept.map(({ id: stored, kind, name = "", mime }, at) => ({
+    ...about,
+    id: idOf(blocks.length + at),
+    type: TYPES[kind ?? ""] ?? "file",
+    title: name,
+    ...defined({ mimeType: mime }),
+    size: async () => (await ifKept(() => stat(media.path(mediaId(stored)))))?.size,
+    read: async () => {
+      const bytes = await ifKept(() => media.read(mediaId(stored)));
+      return bytes && Buffer.from(bytes).toString("base64");
+    },
+  }));
   return [...images, ...stored];
+}
+
+/** The files of a person's message whose bytes the message does not contain. */
+function sentFilesOf({ __openclaw }: ShownMessage) {
+  const { media = [], mediaImageLayout } = __openclaw ?? {};
+  const contained = new Set(mediaImageLayout?.slots.map(({ factIndex }) => factIndex));
+  return media.flatMap(({ url, kind, fileName: name, contentType: mime }, at) => {
+    const id = contained.has(at) ? undefined : mediaIdIn(url);
+    return id === undefined ? [] : [{ id, ...defined({ kind, name, mime }) }];
+  });
 }
 
 const isImage = (block: ShownBlock): block is ShownBlock & { data: string } =>

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { mediaKindOf } from "../../types/chat/media-kind.ts";
 import type { MediaItem } from "../../types/chat/message.ts";
 import { MethodError } from "../../types/method.ts";
+import { defined } from "../../utils/defined.ts";
+import { plainFileName } from "../../utils/text/file-name.ts";
 import { CONNECTION_POLICY } from "../transport/frames.ts";
 import type { ServerPorts } from "../options.ts";
 
@@ -13,6 +15,8 @@ const attachmentSchema = z.looseObject({
   mimeType: z.string().optional(),
   fileName: z.string().optional(),
   content: z.string().min(1),
+  /** Length of a recording. */
+  durationMs: z.number().min(0).max(86_400_000).optional(),
 });
 export type ClientAttachment = z.infer<typeof attachmentSchema>;
 export const attachmentsSchema = z.array(attachmentSchema).max(MAX_ATTACHMENTS).optional();
@@ -30,16 +34,20 @@ interface File {
   readonly bytes: Uint8Array;
   readonly mime?: string;
   readonly name?: string;
+  /** The sound is a voice message. */
+  readonly isVoice: boolean;
+  readonly durationMs?: number;
 }
 
 async function store(file: File, media: ServerPorts["media"]): Promise<MediaItem> {
-  const { bytes, ...facts } = file;
+  const { bytes, isVoice, durationMs, ...facts } = file;
   const stored = await media.put(bytes, facts);
   return {
-    kind: mediaKindOf(stored.mime),
+    kind: mediaKindOf(stored.mime, isVoice),
     mime: stored.mime,
     bytes: stored.bytes,
     ...(file.name === undefined ? {} : { name: file.name }),
+    ...(durationMs === undefined ? {} : { durationSeconds: durationMs / 1000 }),
     source: { at: "store", id: stored.id },
   };
 }
@@ -49,14 +57,14 @@ function decode(attachment: ClientAttachment): File {
   const body =
     dataMime === undefined ? attachment.content : attachment.content.slice(attachment.content.indexOf(",") + 1);
   const mime = attachment.mimeType ?? (dataMime === "" ? undefined : dataMime);
-  const label = attachment.fileName ?? attachment.type ?? "attachment";
+  const name = plainFileName(attachment.fileName ?? "");
+  const label = name ?? attachment.type ?? "attachment";
   const bytes = Buffer.from(body, "base64");
   if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(body) || bytes.length === 0) {
     throw new MethodError("INVALID_REQUEST", `${label} is not base64`);
   }
   checkSize(bytes.length, mime, label);
-  const name = attachment.fileName;
-  return { bytes, ...(mime === undefined ? {} : { mime }), ...(name === undefined ? {} : { name }) };
+  return { bytes, isVoice: attachment.type === "voice", ...defined({ mime, name, durationMs: attachment.durationMs }) };
 }
 
 function checkSize(bytes: number, mime: string | undefined, label: string): void {

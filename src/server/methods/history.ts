@@ -21,6 +21,9 @@ import { activityOf } from "../../sessions/shown/activity.ts";
 import { joinAnswers } from "../../sessions/shown/joined-answers.ts";
 import { noticeIn, type ShownNotice, fileLine, type NoticeFile } from "../../sessions/shown/notice.ts";
 import { defined } from "../../utils/defined.ts";
+import { sentFilesIn } from "../../sessions/shown/sent-files.ts";
+import { mediaUrl, type SentFiles } from "../../types/chat/sent-files.ts";
+import { plainFileName } from "../../utils/text/file-name.ts";
 import { shownText } from "../../sessions/shown/shown-text.ts";
 import { mediaId } from "../../types/ids.ts";
 import type { MediaStore } from "../../types/journal.ts";
@@ -275,11 +278,13 @@ async function runsOf(
 
 /** A message before it gets its number. `runId` is set when the transcript or the gateway's memory has it. */
 interface UnnumberedMessage {
-  readonly message: ShownMessage;
+  readonly message: Omit<ShownMessage, "__openclaw">;
   readonly runId?: string | undefined;
   readonly sender?: string | undefined;
   /** The kind of the failure that the message reports. */
   readonly failure?: string | undefined;
+  /** The files that a person sent with it. */
+  readonly sent?: SentFiles | undefined;
 }
 
 /** Data that is shown with the entries and is not in them. */
@@ -299,13 +304,13 @@ function showEntries(
   /** The run of the turn, which answers name too: clients replace what they have seen of it by the stored messages. */
   let turnRun: string | undefined;
   return entries.flatMap((entry) =>
-    showEntry(entry, known).map(({ message, runId: own, sender, failure }, index) => {
+    showEntry(entry, known).map(({ message, runId: own, sender, failure, sent }, index) => {
       if (message.role === "user") turnRun = own;
       const runId = own ?? turnRun;
       // Only the end of the file may have been read, so the time serves as the number.
       seq = Math.max(seq + 1, Date.parse(entry.timestamp) || 0);
       const id = index === 0 ? entry.id : `${entry.id}:${index}`;
-      return { ...clip(message, maxChars), __openclaw: { id, seq, ...defined({ runId, sender, failure }) } };
+      return { ...clip(message, maxChars), __openclaw: { id, seq, ...defined({ runId, sender, failure }), ...sent } };
     }),
   );
 }
@@ -323,10 +328,10 @@ function withPlainAnswer(entry: TranscriptEntry, chat: Pick<ChatPort, "plain">):
 function showEntry(entry: TranscriptEntry, { images, runOf }: Known): readonly UnnumberedMessage[] {
   if (entry.type === "message" && entry.message.role === "user") {
     const runId = runOf(entry.id);
-    const { message, sender } = showUser(entry.message);
+    const { message, ...about } = showUser(entry.message);
     // Clients compare it with the messages that they have sent.
     return [
-      { message: { ...message, ...(runId !== undefined && { idempotencyKey: `${runId}:user` }) }, runId, sender },
+      { message: { ...message, ...(runId !== undefined && { idempotencyKey: `${runId}:user` }) }, runId, ...about },
     ];
   }
   if (entry.type === "message") return [{ message: { ...entry.message } }];
@@ -337,17 +342,29 @@ function showEntry(entry: TranscriptEntry, { images, runOf }: Known): readonly U
   return [{ message: injected([{ type: "text", text }], entry.timestamp) }];
 }
 
-/** The person's text, without the gateway's additions for the model. */
-function showUser(message: Extract<ChatMessage, { role: "user" }>): UnnumberedMessage {
+/** The person's text, without the gateway's additions for the model, and the files that were sent with it. */
+function showUser(user: Extract<ChatMessage, { role: "user" }>): UnnumberedMessage {
+  const { __openclaw: _noted, ...message } = user;
+  const sent = sentFilesIn(user);
   if (typeof message.content === "string") {
     const { text, sender } = shownText(message.content);
-    return { message: { ...message, content: text }, sender };
+    return { message: { ...message, content: text }, sender, sent };
   }
-  const first = message.content.findIndex((part) => part.type === "text");
+  const content = withFileNames(message.content, sent);
+  const first = content.findIndex((part) => part.type === "text");
   const part = message.content[first];
-  if (part?.type !== "text") return { message: { ...message } };
+  if (part?.type !== "text") return { message: { ...message, content }, sent };
   const { text, sender } = shownText(part.text);
-  return { message: { ...message, content: message.content.with(first, { ...part, text }) }, sender };
+  return { message: { ...message, content: content.with(first, { ...part, text }) }, sender, sent };
+}
+
+/** The images of a message with the names that their files had. */
+function withFileNames(parts: readonly ShownBlock[], { media = [], mediaImageLayout }: SentFiles = {}) {
+  const names = (mediaImageLayout?.slots ?? []).map(({ factIndex = -1 }) => media[factIndex]?.fileName);
+  return parts.map((part): ShownBlock => {
+    const fileName = part.type === "image" ? names.shift() : undefined;
+    return fileName === undefined ? part : { ...part, fileName };
+  });
 }
 
 /** A notice of the gateway, after the command that it answers, if any. */
@@ -429,7 +446,23 @@ function contentOf({ text, media = [] }: ShownNotice, images: ReadonlyMap<string
   return [...parts, ...media.map((file) => partOf(file, images.get(file.source.id)))];
 }
 
-function partOf({ mime, name, source }: NoticeFile, data: string | undefined): ShownBlock {
+function partOf({ kind, mime, name, bytes, source }: NoticeFile, data: string | undefined): ShownBlock {
   if (data !== undefined) return { type: "image", mimeType: mime, data, ...(name !== undefined && { fileName: name }) };
-  return { type: "text", text: fileLine(name, source.id) };
+  const attachment = {
+    url: mediaUrl(source.id),
+    kind: SHOWN_KINDS[kind] ?? "document",
+    label: plainFileName(name ?? "") ?? "file",
+    ...defined({ mimeType: mime, sizeBytes: bytes }),
+    ...(kind === "voice" && { isVoiceNote: true }),
+  };
+  // For clients that show no files, the line names the file.
+  return { type: "attachment", attachment, text: fileLine(name, source.id) };
 }
+
+/** The protocol's words for kinds of files; others are documents. */
+const SHOWN_KINDS: Readonly<Record<string, string>> = {
+  image: "image",
+  audio: "audio",
+  voice: "audio",
+  video: "video",
+};

@@ -22,7 +22,7 @@ const REFUSALS = { maxAttempts: 60, windowMs: 60_000, lockoutMs: 60_000 };
 const LINGER_MS = 60_000;
 
 /** Paths of this server that no channel and no plugin may take. */
-export const OWN_PATHS = /^\/(healthz|readyz|metrics|v1(\/.*)?|tools\/invoke|[^/]*\.[a-z0-9]+)?$/i;
+export const OWN_PATHS = /^\/(healthz|readyz|metrics|v1(\/.*)?|tools\/invoke|__openclaw__(\/.*)?|[^/]*\.[a-z0-9]+)?$/i;
 const PLAIN_PATH = /^(\/[A-Za-z0-9_.~-]+)+$/;
 
 interface Served {

@@ -6,6 +6,7 @@ const fileShape = z.object({
   kind: z.string(),
   mime: z.string().optional(),
   name: z.string().optional(),
+  bytes: z.number().optional(),
   source: z.object({ at: z.literal("store"), id: z.string() }),
 });
 export type NoticeFile = z.output<typeof fileShape>;

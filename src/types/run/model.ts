@@ -1,4 +1,5 @@
 import type { AgentInternalEvent } from "../engine/internal-event.ts";
+import type { SentFiles } from "../chat/sent-files.ts";
 import type { Usage } from "./usage.ts";
 
 export type { Usage };
@@ -80,6 +81,8 @@ export interface UserMessage {
   steered?: true;
   /** Set for a text that the gateway added to the conversation: the type of its entry. No turn begins with it. */
   customType?: string;
+  /** The files that were sent with the message, for its readers; models are not shown it. */
+  __openclaw?: SentFiles;
 }
 export interface AssistantMessage {
   role: "assistant";

@@ -145,6 +145,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
         if (!stored[at]) throw new Error("no such file");
         return stored[at].bytes;
       },
+      typeOf: async (_bytes, { mime = "application/octet-stream" }) => mime,
       put: async (bytes, about) => {
         stored.push({ bytes, ...about });
         return { id: mediaId(`m${stored.length}`), mime: about.mime ?? "image/png", path: "/m", bytes: bytes.length };

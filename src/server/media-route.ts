@@ -31,7 +31,7 @@ type Ports = { readonly media: Pick<MediaStore, "path" | "typeOf"> } & Pick<Serv
  */
 export function serveMedia(app: FastifyInstance, basePath: string, { media, clock }: Ports, gate: AuthGate): void {
   const tickets = new Tickets(clock);
-  app.get(`${basePath}/__openclaw__/assistant-media`, async (request, reply) => {
+  app.get(`${basePath}/__openclaw__/assistant-media`, { exposeHeadRoute: false }, async (request, reply) => {
     const { searchParams: asked } = new URL(request.url, "http://gateway");
     const source = asked.get("source") ?? "";
     const ticket = asked.get("mediaTicket");
@@ -89,7 +89,7 @@ async function sendFacts(
 }
 
 async function sendStored(
-  { headers, method }: FastifyRequest,
+  { headers }: FastifyRequest,
   reply: FastifyReply,
   { handle, name, mime, size }: Stored,
 ): Promise<FastifyReply> {
@@ -99,7 +99,7 @@ async function sendStored(
     "content-disposition": `${isShown ? "inline" : "attachment"}; ${fileNameFields(name)}`,
   });
   const range = rangeIn(headers.range, size);
-  if (method === "HEAD" || range === "none" || size === 0) {
+  if (range === "none" || size === 0) {
     await handle.close();
     if (range === "none") return reply.code(416).header("content-range", `bytes */${size}`).send();
     return reply.header("content-length", size).send();

@@ -54,6 +54,30 @@ describe("the media store", () => {
   });
 
   it.each([
+    ["A_OPUS", "audio/webm", "webm"],
+    ["V_VP9 A_OPUS", "video/webm", "webm"],
+    ["", "video/webm", "webm"],
+  ])("takes WebM with the tracks %j for %s", async (tracks, mime, ending) => {
+    const head = "1a45dfa39f4286810142f7810142f2810442f381084282847765626d42878104428581021853806701ffffffffffffff";
+    const bytes = Buffer.concat([Buffer.from(head, "hex"), Buffer.from(tracks), Buffer.alloc(100)]);
+    const kept = await openMediaStore(dir).put(bytes, { mime: "audio/webm;codecs=opus", name: "said.webm" });
+    expect(kept.mime).toBe(mime);
+    expect(kept.id).toMatch(new RegExp(`-said\\.${ending}$`));
+  });
+
+  it.each([
+    [["soun"], "audio/mp4", "m4a"],
+    [["vide", "soun"], "video/mp4", "mp4"],
+    [[], "video/mp4", "mp4"],
+  ])("takes MP4 with the tracks %j for %s", async (tracks, mime, ending) => {
+    const type = Buffer.from("\0\0\0\u0018ftypisom\0\0\0\0isommp41", "latin1");
+    const handlers = tracks.map((track) => Buffer.from(`hdlr${"\0".repeat(8)}${track}`, "latin1"));
+    const kept = await openMediaStore(dir).put(Buffer.concat([type, ...handlers]), { name: "said.mp4" });
+    expect(kept.mime).toBe(mime);
+    expect(kept.id).toMatch(new RegExp(`\\.${ending}$`));
+  });
+
+  it.each([
     ["<html>404</html>", "image/png"],
     ["<html>404</html>", "image/svg+xml"],
     ["{}", "audio/ogg"],

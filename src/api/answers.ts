@@ -13,6 +13,7 @@ import { pluginAnswers } from "../types/answers/plugins.ts";
 import { setupAnswers } from "../types/answers/setup.ts";
 import { skillAnswers } from "../types/answers/skills.ts";
 import { systemAnswers } from "../types/answers/system.ts";
+import { toolAnswers } from "../types/answers/tools.ts";
 import { usageAnswers } from "../types/answers/usage.ts";
 import { cronAnswers } from "../types/cron/answers.ts";
 import { logTail, modelsAnswer, statusAnswer } from "../types/gateway-status.ts";
@@ -62,6 +63,8 @@ export const ANSWERS = {
   "exec.approval.list": approvalAnswers.list,
   "plugin.approval.list": approvalAnswers.list,
   "exec.approval.resolve": approvalAnswers.resolve,
+  "exec.approvals.get": approvalAnswers.document,
+  "exec.approvals.set": approvalAnswers.document,
   "gateway.restart.preflight": preflightAnswer,
   "inbox.drop": messageAnswers.done,
   "inbox.list": messageAnswers.inboxList,
@@ -90,6 +93,7 @@ export const ANSWERS = {
   "plugins.loaded": pluginAnswers.loaded,
   "plugins.retry": pluginAnswers.retry,
   "plugins.setEnabled": pluginAnswers.setEnabled,
+  "policy.explain": toolAnswers.explain,
   "runs.get": runAnswers.get,
   "runs.prompt": runAnswers.prompt,
   send: sendAnswer,
@@ -110,6 +114,7 @@ export const ANSWERS = {
   status: statusAnswer,
   "system.growth": systemAnswers.growth,
   "system.info": systemAnswers.info,
+  "tools.catalog": toolAnswers.catalog,
   "usage.cost": usageAnswers.cost,
   "usage.status": usageAnswers.status,
 } as const;

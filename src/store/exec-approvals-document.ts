@@ -1,18 +1,7 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
-import type { Answer } from "../types/method.ts";
+import type { ShownApprovals } from "../types/answers/approvals.ts";
 import { OpenClawError } from "../types/errors.ts";
 import { approvalsNow, editApprovals, EMPTY, type RawApprovals } from "./exec-approvals-edit.ts";
-
-/** `exec-approvals.json` as people and clients see it: without `socket`, which holds a token. */
-export const approvalsDocument = z.looseObject({
-  path: z.string(),
-  exists: z.boolean(),
-  /** Names the state that a change is for. Blanks between the words of the file make no difference. */
-  hash: z.string(),
-  file: z.record(z.string(), z.unknown()),
-});
-export type ShownApprovals = Answer<z.output<typeof approvalsDocument>>;
 
 /** Throws `OpenClawError` APPROVALS_UNUSABLE. */
 export function shownApprovals(path: string): ShownApprovals {

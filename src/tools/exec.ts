@@ -9,7 +9,7 @@ import { EXEC_ASK, EXEC_SECURITY } from "../types/run/exec-wish.ts";
 import type { Tool, ToolContext, ToolResult } from "../types/run/tool.ts";
 import { CALL_HOSTS, wayOf, type CommandWay, type OtherPlaces } from "./exec/elevation.ts";
 import type { Variables } from "./exec/binding.ts";
-import { permit, execRefusalText, type ExecOptions } from "./exec/permission.ts";
+import { judge, permit, execRefusalText, type CommandVerdict, type ExecOptions } from "./exec/permission.ts";
 import { narrowed } from "./exec/rules/policy.ts";
 import type { BackgroundSettings } from "../types/settings.ts";
 import type { BackgroundProcess } from "./process/background-process.ts";
@@ -155,6 +155,17 @@ export function execTool(options: ExecToolOptions): Tool {
       return markElevated(way, await runAllowed({ ...wanted, cwd, argv, variables }, own, context));
     },
   });
+}
+
+/** What would become of a command in the workspace; runs nothing and asks nobody. */
+export async function judgeCommand(
+  command: string,
+  options: ExecOptions,
+  context: Parameters<typeof judge>[2],
+): Promise<CommandVerdict> {
+  const forPeople = whyForPeople(command);
+  if (forPeople !== undefined) return { decision: "deny", by: "place", why: forPeople };
+  return judge({ command, cwd: await options.backend.directory(".", context.workspace) }, options, context);
 }
 
 /** Reason why a call is refused whatever the rules for its command; undefined when it is not. */

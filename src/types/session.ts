@@ -570,6 +570,10 @@ const sourced = z.looseObject({
 });
 export type Sourced = Answer<z.output<typeof sourced>>;
 
+/** Where commands run, which of them may, and when a person is asked. */
+export const execRights = z.looseObject({ host: sourced, security: sourced, ask: sourced });
+export type ExecRights = Answer<z.output<typeof execRights>>;
+
 /** The rights of an operator's turn in a session, and what grants them; unset for a session of no agent. */
 const rights = z.looseObject({
   sandbox: z
@@ -584,7 +588,7 @@ const rights = z.looseObject({
       workspaceAccess: z.string().optional(),
     })
     .optional(),
-  exec: z.looseObject({ host: sourced, security: sourced, ask: sourced }).optional(),
+  exec: execRights.optional(),
   tools: z
     .array(
       z.looseObject({

@@ -58,7 +58,7 @@ const NONE: readonly ToolContribution[] = [];
  * that name alone.
  */
 export function openTools(live: Live, sources: ToolSources, ofChats: readonly ToolContribution[]) {
-  const { received, log, drawings, machine, mcp, browsers, fileOrigins } = sources;
+  const { log, drawings, mcp, browsers, fileOrigins } = sources;
   const ofBrowser = (): readonly ToolContribution[] => (browsers ? browserTools(browsers) : NONE);
   const media = mediaTools({
     web: () => live.config.tools.web.fetch,
@@ -72,14 +72,31 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
     ...(fileOrigins ? notingOrigins(media, fileOrigins) : media),
   ];
   const gatewayTools = [...own, ...ofChats];
-  const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const broken = (tool: string, error: unknown) => log.error("tool left out of a run", { tool, error });
-  const places = filePlaces(live);
+  const backendsFor = openBackends(live, sources);
   // Memory shows what is in files, too. The same objects for each run, by which the looks of their tools are known.
   const noted = once((tools: readonly ToolContribution[]) => (fileOrigins ? notingOrigins(tools, fileOrigins) : tools));
   const added = () => noted(live.contributions.tools);
   const joined = whenChanged((...lists: readonly (readonly ToolContribution[])[]) => lists.flat());
   return (configured: AgentSettings, acting: Acting, chat?: ChatScene, only?: string): ToolSet => {
+    const { agent, backends } = backendsFor(configured, acting);
+    const all = joined(gatewayTools, ofBrowser(), added(), mcp?.tools() ?? NONE);
+    const { sandbox, ...scene } = backends;
+    const set = toolsFor(
+      only === undefined ? all : all.filter(({ name }) => name === only),
+      { agent, acting, ...(chat && { chat }), ...scene },
+      broken,
+    );
+    const writesAside = scene.isSandboxed === true && agent.sandbox?.workspaceAccess !== "rw";
+    return { ...set, ...(sandbox !== undefined && { sandbox }), ...(writesAside && { writesAside: true as const }) };
+  };
+}
+
+/** Gives the function that finds the backends of a run, and its agent with the settings of the conversation. */
+export function openBackends(live: Live, { received, machine, log }: Pick<ToolSources, "received" | "machine" | "log">) {
+  const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
+  const places = filePlaces(live);
+  return (configured: AgentSettings, acting: Acting) => {
     const agent = acting.exec ? { ...configured, exec: withSessionExec(configured.exec, acting.exec) } : configured;
     const host = {
       settings: agent,
@@ -90,16 +107,7 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
       stateDir: live.paths.stateDir,
       sessionKey: acting.sessionKey,
     };
-    const backends = backendsOf(agent, acting, { host, machine, warn });
-    const all = joined(gatewayTools, ofBrowser(), added(), mcp?.tools() ?? NONE);
-    const { sandbox, ...scene } = backends;
-    const set = toolsFor(
-      only === undefined ? all : all.filter(({ name }) => name === only),
-      { agent, acting, ...(chat && { chat }), ...scene },
-      broken,
-    );
-    const writesAside = scene.isSandboxed === true && agent.sandbox?.workspaceAccess !== "rw";
-    return { ...set, ...(sandbox !== undefined && { sandbox }), ...(writesAside && { writesAside: true as const }) };
+    return { agent, host, backends: backendsOf(agent, acting, { host, machine, warn }) };
   };
 }
 

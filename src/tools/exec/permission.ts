@@ -104,16 +104,9 @@ interface Case {
 
 /** Decides whether a command may run. The caller runs it at once, before its files can change. */
 export async function permit(wanted: Wanted, options: ExecOptions, context: ToolContext): Promise<Permit> {
-  const closed = await options.backend.whyClosed?.(wanted.command, { cwd: wanted.cwd, workspace: context.workspace });
-  if (closed !== undefined) return refused(`The command was not run: ${closed}.`);
-  const policy = await policyNow(options, context);
-  const variables = await commandVariables(context);
-  const considered = await consider(wanted, options.backend, context);
-  const allowed = await allowedTexts({ wanted, variables, considered }, { options, context });
-  const rules = { policy, isAllowed: (text: string) => allowed.has(text) };
-  const untrusted = (await context.untrusted?.()) ?? [];
-  const settings = narrowedAfter(narrowed(options.settings, policy), untrusted);
-  const known: Case = { wanted, variables, considered, settings, rules, untrusted };
+  const known = await caseOf(wanted, options, context);
+  if (typeof known === "string") return refused(`The command was not run: ${known}.`);
+  const { settings, untrusted, variables } = known;
   const decision = decide(known);
   if (decision === "run") return started(known, { options, context });
   if (decision === "deny") return denied(known, options);
@@ -121,9 +114,51 @@ export async function permit(wanted: Wanted, options: ExecOptions, context: Tool
   return askUntilSame(known, options, context);
 }
 
+/** Facts about a command that a decision needs of its turn. */
+type JudgingContext = Pick<ToolContext, "agentId" | "workspace" | "untrusted" | "commandEnv">;
+
+/** The facts of a command, or why the place takes no such command. */
+async function caseOf(wanted: Wanted, options: ExecOptions, context: JudgingContext): Promise<Case | string> {
+  const closed = await options.backend.whyClosed?.(wanted.command, { cwd: wanted.cwd, workspace: context.workspace });
+  if (closed !== undefined) return closed;
+  const policy = await policyNow(options, context);
+  const variables = await commandVariables(context);
+  const considered = await consider(wanted, options.backend, context);
+  const allowed = await allowedTexts({ wanted, variables, considered }, { options, context });
+  const rules = { policy, isAllowed: (text: string) => allowed.has(text) };
+  const untrusted = (await context.untrusted?.()) ?? [];
+  const settings = narrowedAfter(narrowed(options.settings, policy), untrusted);
+  return { wanted, variables, considered, settings, rules, untrusted };
+}
+
+/** What would become of a command, and the setting or the permissions that decide. */
+export type CommandVerdict =
+  | { readonly decision: "deny"; readonly by: "place"; readonly why: string }
+  | { readonly decision: "deny"; readonly by: "security" | "ask" }
+  | { readonly decision: "run"; readonly by: "security" | "sandbox" }
+  | { readonly decision: "run"; readonly by: "list"; readonly grants: readonly Grant[] }
+  | { readonly decision: "ask"; readonly by: "ask" | "list"; readonly why: string };
+
+/** Decides about a command without running it and without asking anybody. */
+export async function judge(wanted: Wanted, options: ExecOptions, context: JudgingContext): Promise<CommandVerdict> {
+  const known = await caseOf(wanted, options, context);
+  if (typeof known === "string") return { decision: "deny", by: "place", why: known };
+  const { considered, settings, rules, untrusted } = known;
+  switch (decide(known)) {
+    case "deny":
+      return { decision: "deny", by: settings.security === "deny" ? "security" : "ask" };
+    case "run":
+      if (settings.security === "full") return { decision: "run", by: "security" };
+      return { decision: "run", by: "list", grants: grantsFor(considered, settings, rules) };
+    case "ask":
+      if (isContained(options.backend, settings, untrusted)) return { decision: "run", by: "sandbox" };
+      return { decision: "ask", by: settings.ask === "always" ? "ask" : "list", why: reasonOf(known) };
+  }
+}
+
 const decide = ({ considered, settings, rules }: Case): ExecDecision => decideExec(considered, settings, rules);
 
-const policyNow = async ({ rules }: ExecOptions, { agentId }: ToolContext): Promise<ExecPolicy> =>
+const policyNow = async ({ rules }: ExecOptions, { agentId }: Pick<ToolContext, "agentId">): Promise<ExecPolicy> =>
   (await rules.policy?.(agentId)) ?? NO_POLICY;
 
 function denied(known: Case, options: ExecOptions): Permit {
@@ -142,6 +177,9 @@ interface Asking {
   readonly options: ExecOptions;
   readonly context: ToolContext;
 }
+
+/** The same, where nobody is asked. */
+type Judging = Pick<Asking, "options"> & { readonly context: JudgingContext };
 
 /**
  * Permits a command that the list allows. One plain command is started by its words, so that no shell reads the text
@@ -163,7 +201,7 @@ async function started(known: Case, { options, context }: Asking): Promise<Permi
  */
 async function allowedTexts(
   { wanted: { cwd }, variables: given, considered }: Pick<Case, "wanted" | "variables" | "considered">,
-  { options, context }: Asking,
+  { options, context }: Judging,
 ): Promise<ReadonlySet<string>> {
   if (!options.hasOwnerRights) return new Set();
   const variables = Object.keys(given);

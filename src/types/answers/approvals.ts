@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { keyField } from "../key-field.ts";
-import { openText } from "../method.ts";
+import { type Answer, openText } from "../method.ts";
 
 /** Answers that a person can give to a question. */
 export const PERSONS_ANSWERS = ["allow-once", "allow-always", "deny"] as const;
@@ -56,8 +56,19 @@ const commandFacts = z.looseObject({
   agentId: text,
 });
 
-/** The answers of `exec.approval.*` and `plugin.approval.*`. */
+/** `exec-approvals.json` as people and clients see it: without `socket`, which holds a token. */
+export const approvalsDocument = z.looseObject({
+  path: z.string(),
+  exists: z.boolean(),
+  /** Names the state that a change is for. Blanks between the words of the file make no difference. */
+  hash: z.string(),
+  file: z.record(z.string(), z.unknown()),
+});
+export type ShownApprovals = Answer<z.output<typeof approvalsDocument>>;
+
+/** The answers of `exec.approval.*`, `exec.approvals.*` and `plugin.approval.*`. */
 export const approvalAnswers = {
+  document: approvalsDocument,
   list: z.array(shownApproval),
   /** A command that waits. */
   get: commandFacts.extend({

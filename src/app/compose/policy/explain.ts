@@ -1,31 +1,15 @@
-import { z } from "zod";
 import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
 import { BUILT_IN_TOOLS } from "../../../tools/policy/lint.ts";
 import { explainTool, isKey, keyOfAnswer } from "../../../tools/policy/decide.ts";
 import { normalName, type PolicyTool } from "../../../tools/policy/names.ts";
 import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
-import { type StageAnswer, stageAnswer } from "../../../types/tool-policy.ts";
-import { keyField } from "../../../types/key-field.ts";
-import type { Answer } from "../../../types/method.ts";
+import type { PlacedAnswer } from "../../../types/answers/tools.ts";
+import type { StageAnswer } from "../../../types/tool-policy.ts";
 import { locateIn, readConfigSource } from "../../config/source.ts";
 import { readPath } from "../../config/schema/problem.ts";
 import type { Live } from "../../live.ts";
 import type { Machine } from "../sandbox/sandboxing.ts";
 import { explainedBy, type Explained, type PolicyAsk } from "./subject.ts";
-
-/** `place`: as `openclaw.json:12`; unset for a rule of the gateway itself. */
-const placedAnswer = stageAnswer.extend({ place: z.string().exactOptional() });
-type PlacedAnswer = Answer<z.output<typeof placedAnswer>>;
-
-/** The answer of `policy.explain`. */
-export const policyAnswer = z.looseObject({
-  agentId: z.string(),
-  sessionKey: keyField(),
-  sandbox: z.looseObject({ files: z.boolean(), commands: z.boolean() }),
-  withoutModel: z.boolean(),
-  leftOut: z.array(z.string()),
-  tools: z.array(z.looseObject({ tool: z.string(), allowed: z.boolean(), trace: z.array(placedAnswer) })),
-});
 
 /** The verdict about one tool of a run, with the answer of each step of the policy. */
 export interface PlacedVerdict {
@@ -41,18 +25,21 @@ export interface PolicyExplanation {
   readonly isWithoutModel: boolean;
 }
 
+interface ToolAsk extends PolicyAsk {
+  /** All tools when unset. */
+  readonly tool?: string | undefined;
+  /** Names of tools that the config does not tell of, such as those of MCP servers. */
+  readonly others?: readonly string[];
+}
+
 /**
  * Explains whether a run has a tool: each step of the policy with its key and its place in the file. Explains all tools
  * when none is named. Throws USAGE, NOT_FOUND.
  */
-export async function explainPolicy(
-  live: Live,
-  machine: Machine,
-  ask: PolicyAsk & { readonly tool?: string | undefined },
-): Promise<PolicyExplanation> {
+export async function explainPolicy(live: Live, machine: Machine, ask: ToolAsk): Promise<PolicyExplanation> {
   const of = explainedBy(live, machine, ask);
   const stages = stagesFor(of.agent.tools, of.subject);
-  const known = knownTools(live);
+  const known = withOthers(knownTools(live), ask.others ?? [], live);
   const { tool } = ask;
   const asked =
     tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? unlisted(tool, live)];
@@ -78,6 +65,11 @@ function knownTools({ contributions, loaded }: Live): readonly PolicyTool[] {
     ),
   ];
   return [...new Map(all.toReversed().map((tool) => [tool.name, tool])).values()].toReversed();
+}
+
+function withOthers(known: readonly PolicyTool[], names: readonly string[], live: Live): readonly PolicyTool[] {
+  const all = new Set(known.map(({ name }) => name));
+  return [...known, ...names.filter((name) => !all.has(name)).map((name) => unlisted(name, live))];
 }
 
 /** A tool of which only the name is known; the name of an MCP server's tool begins with the server's name. */

@@ -30,6 +30,8 @@ export interface PolicyAsk {
 export interface Explained {
   readonly agent: AgentSettings;
   readonly sessionKey: SessionKey;
+  /** Who acts in the run. */
+  readonly principal: Principal;
   readonly subject: PolicySubject;
   readonly confined: Confined;
   readonly peer?: Peer;
@@ -43,11 +45,12 @@ export function explainedBy(live: Live, machine: Machine, ask: PolicyAsk): Expla
   const { sessionKey, peer, sender } = whereOf(live, ask);
   const agent = agentFor(live, ask.agent ?? agentOf(sessionKey, live.defaultAgent.id));
   const facts = senderFacts(live.config, sender, peer);
-  const confined = confinedIn(agent, { principal: principalOf(facts.hasOwnerRights, sender), sessionKey }, machine);
+  const principal = principalOf(facts.hasOwnerRights, sender);
+  const confined = confinedIn(agent, { principal, sessionKey }, machine);
   const depth = isSubagentKey(sessionKey) ? 1 : 0;
   const subject = { ...facts, depth, ...(confined.files && { isSandboxed: true }), ...modelIn(ask) };
   const leftOut = sender ? undecided(agent, subject, sender) : [];
-  return { agent, sessionKey, subject, confined, leftOut, ...(peer && { peer }), ...(sender && { sender }) };
+  return { agent, sessionKey, principal, subject, confined, leftOut, ...(peer && { peer }), ...(sender && { sender }) };
 }
 
 type Where = Pick<Explained, "sessionKey" | "peer" | "sender">;

@@ -1,12 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
-import {
-  approvalsDocument,
-  replaceApprovals,
-  shownApprovals,
-  type ShownApprovals,
-} from "../../../store/exec-approvals-document.ts";
+import { replaceApprovals, shownApprovals } from "../../../store/exec-approvals-document.ts";
 import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
+import { approvalAnswers, type ShownApprovals } from "../../../types/answers/approvals.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
 import type { Parts } from "../parts/parts.ts";
@@ -22,14 +18,14 @@ export function approvalFileMethods({ live, log }: Pick<Parts, "live" | "log">):
       name: "exec.approvals.get",
       scope: "operator.admin",
       params: z.looseObject({}),
-      result: approvalsDocument,
+      result: approvalAnswers.document,
       run: async () => asMethod(async () => shownApprovals(path)),
     }),
     defineMethod({
       name: "exec.approvals.set",
       scope: "operator.admin",
       params: z.looseObject({ file: z.record(z.string(), z.unknown()), baseHash: z.string().min(1).optional() }),
-      result: approvalsDocument,
+      result: approvalAnswers.document,
       run: async ({ file, baseHash }, { connId }) =>
         asMethod(async () => {
           if (baseHash === undefined && shownApprovals(path).exists) throw noBaseHash();

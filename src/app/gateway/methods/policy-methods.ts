@@ -1,14 +1,19 @@
 import { z } from "zod";
+import { toolAnswers } from "../../../types/answers/tools.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
-import { explainPolicy, policyAnswer } from "../../compose/policy/explain.ts";
+import { untrustedMarkOf } from "../../../types/run/untrusted.ts";
+import { explainedBy } from "../../compose/policy/subject.ts";
+import { explainPolicy, type PolicyExplanation } from "../../compose/policy/explain.ts";
 import type { Parts } from "../parts/parts.ts";
+import { execOf, wishOf } from "../parts/session-rights.ts";
 import { answered } from "./run-methods.ts";
+import { toolsOf } from "./tool-methods.ts";
 
 const text = z.string().min(1).max(512).optional();
 
 /** The method that explains who may use which tool, for clients. */
-export const policyMethods = ({ core, live }: Parts): readonly Method[] => [
+export const policyMethods = (parts: Parts): readonly Method[] => [
   defineMethod({
     name: "policy.explain",
     scope: "operator.read",
@@ -21,19 +26,51 @@ export const policyMethods = ({ core, live }: Parts): readonly Method[] => [
       name: text,
       model: text,
       tool: text,
+      command: z.string().min(1).max(20_000).optional(),
     }),
-    result: policyAnswer,
-    run: async ({ agentId: agent, sessionKey: session, sender, channel, username, name, model, tool }) => {
-      const ask = { agent, session, sender, channel, username, name, model, tool };
-      const { of, verdicts, isWithoutModel } = await answered(explainPolicy(live, core.sandboxes.machine, ask));
-      return {
-        agentId: of.agent.id,
-        sessionKey: of.sessionKey,
-        sandbox: of.confined,
-        withoutModel: isWithoutModel,
-        leftOut: of.leftOut,
-        tools: verdicts.map(({ tool: named, isAllowed, trace }) => ({ tool: named, allowed: isAllowed, trace })),
-      };
-    },
+    result: toolAnswers.explain,
+    run: async ({ agentId: agent, sessionKey: session, command, tool, sender, channel, username, name, model }) =>
+      answered(explained({ agent, session, sender, channel, username, name, model }, { tool, command }, parts)),
   }),
 ];
+
+type Who = Parameters<typeof explainedBy>[2];
+
+async function explained(
+  who: Who,
+  { tool, command }: { readonly tool: string | undefined; readonly command: string | undefined },
+  parts: Parts,
+) {
+  const { live, core } = parts;
+  const { machine } = core.sandboxes;
+  const named = command === undefined ? tool : "exec";
+  const others = named === undefined ? [...(await toolsOf(explainedBy(live, machine, who).agent, parts)).keys()] : [];
+  const found = await explainPolicy(live, machine, { ...who, tool: named, others });
+  const { of, verdicts, isWithoutModel } = found;
+  const exec = await execOf(of.agent, of.sessionKey, parts);
+  return {
+    agentId: of.agent.id,
+    sessionKey: of.sessionKey,
+    owner: of.subject.hasOwnerRights,
+    sandbox: of.confined,
+    withoutModel: isWithoutModel,
+    leftOut: of.leftOut,
+    exec,
+    ...(command !== undefined && { command: await judged(command, { found, exec }, parts) }),
+    tools: verdicts.map(({ tool: one, isAllowed, trace }) => ({ tool: one, allowed: isAllowed, trace })),
+  };
+}
+
+type Found = { readonly found: PolicyExplanation; readonly exec: Awaited<ReturnType<typeof execOf>> };
+
+/** What would become of the command; its code is loaded only when somebody asks. */
+async function judged(command: string, { found, exec }: Found, parts: Parts) {
+  const { live, core, log } = parts;
+  const { judgedCommand } = await import("../../compose/policy/judged-command.ts");
+  const { sessionKey } = found.of;
+  const mark = untrustedMarkOf(core.sessions.peek(sessionKey)?.untrustedContent);
+  return judgedCommand(
+    { text: command, explained: found, exec, wish: wishOf(sessionKey, parts), untrusted: mark?.sources ?? [] },
+    { live, machine: core.sandboxes.machine, received: core.journal.received, log },
+  );
+}

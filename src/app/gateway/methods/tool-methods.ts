@@ -4,6 +4,7 @@ import { MCP_GROUPS, prefixOf } from "../../../mcp/tools/names.ts";
 import { BUILT_IN_TOOLS } from "../../../tools/policy/lint.ts";
 import { GROUPS } from "../../../tools/policy/names.ts";
 import { profilesWith } from "../../../tools/policy/stages.ts";
+import { toolAnswers, type TOOL_SOURCES } from "../../../types/answers/tools.ts";
 import type { SessionKey } from "../../../types/ids.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, MethodError, type Method } from "../../../types/method.ts";
@@ -15,45 +16,7 @@ import type { Parts } from "../parts/parts.ts";
 import { agentCalled } from "../parts/agent-called.ts";
 
 const id = z.string().min(1).max(200).optional();
-const SOURCES = ["core", "plugin", "channel", "mcp"] as const;
-type Source = (typeof SOURCES)[number];
-
-const shown = z.looseObject({
-  id: z.string(),
-  label: z.string(),
-  description: z.string(),
-  source: z.enum(SOURCES),
-  pluginId: z.string().optional(),
-  mcpServer: z.string().optional(),
-});
-
-const answers = {
-  catalog: z.looseObject({
-    agentId: z.string(),
-    profiles: z.array(z.looseObject({ id: z.string(), label: z.string() })),
-    groups: z.array(
-      z.looseObject({
-        id: z.string(),
-        label: z.string(),
-        source: z.enum(["core", "plugin"]),
-        pluginId: z.string().optional(),
-        tools: z.array(shown.extend({ defaultProfiles: z.array(z.string()) })),
-      }),
-    ),
-  }),
-  effective: z.looseObject({
-    agentId: z.string(),
-    profile: z.string(),
-    groups: z.array(
-      z.looseObject({
-        id: z.enum(SOURCES),
-        label: z.string(),
-        source: z.enum(SOURCES),
-        tools: z.array(shown.extend({ rawDescription: z.string() })),
-      }),
-    ),
-  }),
-};
+type Source = (typeof TOOL_SOURCES)[number];
 
 /** The methods that show tools: all that there are, and those that an operator's turn in a session has. */
 export const toolMethods = (parts: Parts): readonly Method[] => [
@@ -61,14 +24,14 @@ export const toolMethods = (parts: Parts): readonly Method[] => [
     name: "tools.catalog",
     scope: "operator.read",
     params: z.looseObject({ agentId: id, includePlugins: z.boolean().default(true) }),
-    result: answers.catalog,
+    result: toolAnswers.catalog,
     run: async ({ agentId, includePlugins }) => catalogOf(agentCalled(agentId, parts), includePlugins, parts),
   }),
   defineMethod({
     name: "tools.effective",
     scope: "operator.read",
     params: z.looseObject({ sessionKey: keyParam(), agentId: id }),
-    result: answers.effective,
+    result: toolAnswers.effective,
     run: async ({ sessionKey, agentId }) => {
       const owner = agentOf(sessionKey, parts.live.defaultAgent.id);
       if (agentId !== undefined && agentId !== owner)
@@ -100,9 +63,7 @@ interface ShownTool {
 /** Every tool of the gateway and its plugins, whatever the agent's policy says. */
 async function catalogOf(agent: AgentSettings, withPlugins: boolean, parts: Parts) {
   const { contributions } = parts.live;
-  const session = mainKey(agent.id, parts.live.defaultAgent.id);
-  const { agent: _own, ...policy } = agent.tools;
-  const made = await toolsIn(session, { ...agent, tools: { ...policy, global: { key: "tools" } } }, parts);
+  const made = await toolsOf(agent, parts);
   const names = [...new Set([...BUILT_IN_TOOLS, ...contributions.tools.map(({ name }) => name), ...made.keys()])];
   const tools = names.map((name) => ({
     ...shownTool(name, made.get(name), parts),
@@ -129,6 +90,13 @@ async function catalogOf(agent: AgentSettings, withPlugins: boolean, parts: Part
       })),
     ],
   };
+}
+
+/** The tools that an operator's turn would have if the agent's policy took none away. */
+export async function toolsOf(agent: AgentSettings, parts: Parts): Promise<ReadonlyMap<string, Tool>> {
+  const session = mainKey(agent.id, parts.live.defaultAgent.id);
+  const { agent: _own, ...policy } = agent.tools;
+  return toolsIn(session, { ...agent, tools: { ...policy, global: { key: "tools" } } }, parts);
 }
 
 const titleOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
@@ -160,7 +128,7 @@ async function effectiveIn(sessionKey: SessionKey, agent: AgentSettings, parts: 
   };
 }
 
-/** The tools that a turn of the operator in a session has, by name. */
+/** The tools that a turn of the operator in a session has, by name; without a model, rules about models hold for none. */
 async function toolsIn(
   key: SessionKey,
   agent: AgentSettings,
@@ -169,8 +137,8 @@ async function toolsIn(
   const { runs } = core.ports;
   await runs.toolsReady(stopping);
   const set = runs.tools(agent, operatorIn(key, core.ports));
-  const model = agent.model.primary ?? (await core.models.of(agent.id).choose());
-  return new Map(set.on(model).map((tool) => [tool.name, tool]));
+  const model = agent.model.primary ?? (await core.models.of(agent.id).choose().catch(() => undefined));
+  return new Map((model ? set.on(model) : set.tools).map((tool) => [tool.name, tool]));
 }
 
 function shownTool(name: string, tool: Tool | undefined, parts: Pick<Parts, "live">): ShownTool {

@@ -224,6 +224,7 @@ const ownRequests: readonly Request[] = [
   once("plugins.retry", { pluginId: "tea-pot" }),
   once("policy.explain"),
   { method: "policy.explain", about: "of a stranger", params: { sender: "11", channel: "telegram", tool: "exec" } },
+  { method: "policy.explain", about: "of a command", params: { command: "touch notes.txt" } },
   once("cron.import", {
     jobs: [
       {

@@ -93,7 +93,10 @@ export function openTools(live: Live, sources: ToolSources, ofChats: readonly To
 }
 
 /** Gives the function that finds the backends of a run, and its agent with the settings of the conversation. */
-export function openBackends(live: Live, { received, machine, log }: Pick<ToolSources, "received" | "machine" | "log">) {
+export function openBackends(
+  live: Live,
+  { received, machine, log }: Pick<ToolSources, "received" | "machine" | "log">,
+) {
   const warn = (message: string, facts: Readonly<Record<string, unknown>>) => log.warn(message, facts);
   const places = filePlaces(live);
   return (configured: AgentSettings, acting: Acting) => {

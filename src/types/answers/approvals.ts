@@ -57,7 +57,7 @@ const commandFacts = z.looseObject({
 });
 
 /** `exec-approvals.json` as people and clients see it: without `socket`, which holds a token. */
-export const approvalsDocument = z.looseObject({
+const approvalsDocument = z.looseObject({
   path: z.string(),
   exists: z.boolean(),
   /** Names the state that a change is for. Blanks between the words of the file make no difference. */

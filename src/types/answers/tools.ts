@@ -64,7 +64,8 @@ export const toolAnswers = {
     sessionKey: keyField(),
     /** Whether the run acts for an owner or the operator. */
     owner: z.boolean(),
-    sandbox: z.looseObject({ files: z.boolean(), commands: z.boolean() }),
+    /** `contained`: the sandbox is the boundary of commands, so that nobody is asked about those that no list has. */
+    sandbox: z.looseObject({ files: z.boolean(), commands: z.boolean(), contained: z.boolean() }),
     /** Rules about models were left out, since no model was named. */
     withoutModel: z.boolean(),
     /** Keys of rules by names that were not given. */

@@ -12,7 +12,7 @@ import { Banners, PageHeader } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
 import { ConversationLog } from "./log.tsx";
 import { Panels } from "./setup/panels.tsx";
-import { ShownView, viewTitle } from "./views/views.tsx";
+import { ShownView, viewTitle } from "./views.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 
 /** The whole page. */

@@ -7,7 +7,7 @@ import { LinkTokenQuestion } from "./gate.tsx";
 import { Icon } from "./common/icons.tsx";
 import { SessionSettings } from "./settings/settings.tsx";
 import { useNow } from "./common/hooks.ts";
-import { viewTitle } from "./views/views.tsx";
+import { viewTitle } from "./views.tsx";
 
 /** The name of the session or the view, the session's tokens, and the state of the connection. */
 export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolean; menu: () => void }): VNode {

@@ -6,7 +6,7 @@ import type { SessionRow } from "../model/protocol.ts";
 import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
-import { ViewLinks } from "./views/views.tsx";
+import { ViewLinks } from "./views.tsx";
 
 interface SidebarProps {
   readonly state: PageState;

@@ -1,4 +1,4 @@
-import { list, fields, stringOr } from "../model/json.ts";
+import { list, fields, readJsonText, stringOr } from "../model/json.ts";
 import { changesBetween, rebased, keyValue, withoutKey, withValue, type KeyChange } from "./draft.ts";
 import type { ConfigPath } from "./shape.ts";
 
@@ -29,6 +29,15 @@ export interface FormState {
 
 /** The path in the form in which the gateway names it. */
 export const keyOf = (path: ConfigPath): string => path.join(".");
+
+/** The path of a key as the gateway writes it for people, such as `agents.list[0].tools.deny`; empty when it is none. */
+export function pathOfKey(key: string): ConfigPath {
+  const parts = [...key.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]"]+)/g)];
+  return parts.map(([, index, quoted, name = ""]) => {
+    if (index !== undefined) return Number(index);
+    return quoted === undefined ? name : stringOr(readJsonText(quoted));
+  });
+}
 
 const NOTHING = {
   typed: new Map<string, Typed>(),

@@ -51,17 +51,24 @@ export const hideSteps = (): void => localStorage.setItem(NO_STEPS, "hidden");
 export interface PagePlace {
   readonly sessionKey: string;
   readonly view: PageView | undefined;
+  /** Key of the config that the view shows. */
+  readonly key?: string | undefined;
 }
 
 export function placeInAddress(): PagePlace {
   const named = new URLSearchParams(location.search);
-  return { sessionKey: named.get("session") ?? "main", view: VIEWS.find((view) => view === named.get("view")) };
+  return {
+    sessionKey: named.get("session") ?? "main",
+    view: VIEWS.find((view) => view === named.get("view")),
+    key: named.get("key") ?? undefined,
+  };
 }
 
 /** The address of a place, for a link. */
-export function addressOf({ sessionKey, view }: PagePlace): string {
+export function addressOf({ sessionKey, view, key }: PagePlace): string {
   const named = new URLSearchParams();
   if (view !== undefined) named.set("view", view);
+  if (view !== undefined && key !== undefined) named.set("key", key);
   if (sessionKey !== "main") named.set("session", sessionKey);
   return named.size === 0 ? location.pathname : `${location.pathname}?${named}`;
 }

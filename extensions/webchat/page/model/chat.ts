@@ -193,19 +193,19 @@ export class Chat {
     this.#attempt(this.#reading.opened());
   }
 
-  /** Shows a view in place of the open session; the session again when called without one. */
-  visit(view?: PageView): void {
-    this.#store.dispatch({ type: "view", view });
-    setAddress({ sessionKey: this.#store.state().sessionKey, view });
+  /** Shows a view in place of the open session, at a key of the config if it has one; the session again without a view. */
+  visit(view?: PageView, key?: string): void {
+    this.#store.dispatch({ type: "view", view, key });
+    setAddress({ sessionKey: this.#store.state().sessionKey, view, key });
   }
 
   /** Shows the place of an address to which the person went back. */
-  goTo({ sessionKey, view }: PagePlace): void {
+  goTo({ sessionKey, view, key }: PagePlace): void {
     if (sessionKey !== this.#store.state().sessionKey) {
       this.#store.dispatch({ type: "open", sessionKey });
       this.#attempt(this.#reading.opened());
     }
-    this.#store.dispatch({ type: "view", view });
+    this.#store.dispatch({ type: "view", view, key });
   }
 
   /** Calls back after each of these events of the gateway. Returns the end of it. */

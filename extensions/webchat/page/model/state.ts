@@ -62,6 +62,7 @@ export const VIEWS = [
   "agents",
   "skills",
   "plugins",
+  "tools",
   "models",
   "health",
   "logs",
@@ -74,6 +75,8 @@ interface Shown {
   readonly panel?: Panel | undefined;
   /** In place of the session. */
   readonly view?: PageView | undefined;
+  /** Key of the config that the view shows. */
+  readonly key?: string | undefined;
   /** What the person has to know now. */
   readonly notice?: string | undefined;
   /** The search in the open session. */
@@ -146,7 +149,7 @@ export type Action =
   | { readonly type: "panel"; readonly panel: Panel | undefined }
   | { readonly type: "find"; readonly isOpen: boolean }
   | { readonly type: "given back" }
-  | { readonly type: "view"; readonly view: PageView | undefined }
+  | { readonly type: "view"; readonly view: PageView | undefined; readonly key?: string | undefined }
   | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
   | {
       readonly type: "sent";
@@ -299,7 +302,7 @@ function reduceShown(state: PageState, action: Action): PageState {
     case "panel":
       return { ...state, shown: { ...state.shown, panel: action.panel } };
     case "view":
-      return { ...state, shown: { ...state.shown, view: action.view } };
+      return { ...state, shown: { ...state.shown, view: action.view, key: action.key } };
     case "find":
       return { ...state, shown: { ...state.shown, find: action.isOpen } };
     case "given back":

@@ -10,8 +10,8 @@ export interface Store {
 }
 
 /** Creates the store for the place that the page opens. */
-export function createStore({ sessionKey, view }: PagePlace): Store {
-  let state: PageState = { ...initialState(sessionKey), shown: { view } };
+export function createStore({ sessionKey, view, key }: PagePlace): Store {
+  let state: PageState = { ...initialState(sessionKey), shown: { view, key } };
   const subscribers: (() => void)[] = [];
   return {
     state: () => state,

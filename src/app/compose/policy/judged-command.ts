@@ -1,4 +1,5 @@
 import { judgeCommand } from "../../../tools/exec.ts";
+import { isContained } from "../../../tools/exec/contained.ts";
 import type { Grant } from "../../../tools/exec/exec-policy.ts";
 import type { CommandVerdict } from "../../../tools/exec/permission.ts";
 import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
@@ -35,6 +36,23 @@ export interface CommandAsk {
   readonly untrusted: readonly UntrustedSource[];
 }
 
+type RunAsk = Pick<CommandAsk, "wish" | "untrusted"> & { readonly of: PolicyExplanation["of"] };
+
+/** The agent with the settings of the conversation, and where the commands of the run would be. */
+function sceneOf({ of, wish, untrusted }: RunAsk, parts: JudgingParts) {
+  const acting = { principal: of.principal, sessionKey: of.sessionKey, exec: wish };
+  const { agent, host, backends } = openBackends(parts.live, parts)(of.agent, acting);
+  const confirm = agent.tools.confirmUntrusted;
+  const counts = confirm === undefined || confirm.includes("commands");
+  return { agent, host, exec: backends.exec, untrusted: counts ? untrusted : [] };
+}
+
+/** Whether commands that would be asked about run without a question, since a sandbox is their boundary. */
+export function isContainedRun(ask: RunAsk, parts: JudgingParts): boolean {
+  const { agent, exec, untrusted } = sceneOf(ask, parts);
+  return isContained(exec, agent.exec, untrusted);
+}
+
 /** What would become of a command of a run. Nothing is run, and nobody is asked. */
 export async function judgedCommand(ask: CommandAsk, parts: JudgingParts): Promise<JudgedCommand> {
   const { text, explained, exec } = ask;
@@ -50,9 +68,7 @@ type Reason = Pick<JudgedCommand, "why" | "key" | "place">;
 
 /** Why the run does not have the tool `exec`; undefined when it has it. */
 function withoutTool({ verdicts }: PolicyExplanation): Reason | undefined {
-  const removed = verdicts
-    .find(({ tool }) => tool === "exec")
-    ?.trace.find(({ answer }) => answer !== "allowed");
+  const removed = verdicts.find(({ tool }) => tool === "exec")?.trace.find(({ answer }) => answer !== "allowed");
   if (!removed) return undefined;
   return {
     why: `The agent does not have the tool exec for this person: the step "${removed.stage}" of the tool policy takes it away.`,
@@ -63,13 +79,11 @@ function withoutTool({ verdicts }: PolicyExplanation): Reason | undefined {
 
 async function verdictOf({ text, explained: { of }, wish, untrusted }: CommandAsk, parts: JudgingParts) {
   const { live, log } = parts;
-  const acting = { principal: of.principal, sessionKey: of.sessionKey, exec: wish };
-  const { agent, host, backends } = openBackends(live, parts)(of.agent, acting);
-  const { isIsolated, writesWorkspace = false } = backends.exec;
+  const scene = sceneOf({ of, wish, untrusted }, parts);
+  const { agent, host } = scene;
+  const { isIsolated, writesWorkspace = false } = scene.exec;
   // The machine's own backend reads the command: that of a sandbox would make its folder first.
   const backend = { ...hostExec(host), ...(isIsolated && { isIsolated }), writesWorkspace };
-  const confirm = agent.tools.confirmUntrusted;
-  const counts = confirm === undefined || confirm.includes("commands");
   return judgeCommand(
     text,
     {
@@ -78,7 +92,7 @@ async function verdictOf({ text, explained: { of }, wish, untrusted }: CommandAs
       backend,
       hasOwnerRights: hasOwnerRights(of.principal),
     },
-    { agentId: agent.id, workspace: agent.workspace, untrusted: async () => (counts ? untrusted : []) },
+    { agentId: agent.id, workspace: agent.workspace, untrusted: async () => scene.untrusted },
   );
 }
 

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { toolAnswers } from "../../../types/answers/tools.ts";
+import type { SessionKey } from "../../../types/ids.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import { untrustedMarkOf } from "../../../types/run/untrusted.ts";
 import { explainedBy } from "../../compose/policy/subject.ts";
-import { explainPolicy, type PolicyExplanation } from "../../compose/policy/explain.ts";
+import { explainPolicy } from "../../compose/policy/explain.ts";
 import type { Parts } from "../parts/parts.ts";
 import { execOf, wishOf } from "../parts/session-rights.ts";
 import { answered } from "./run-methods.ts";
@@ -41,36 +42,30 @@ async function explained(
   { tool, command }: { readonly tool: string | undefined; readonly command: string | undefined },
   parts: Parts,
 ) {
-  const { live, core } = parts;
+  const { live, core, log } = parts;
   const { machine } = core.sandboxes;
   const named = command === undefined ? tool : "exec";
   const others = named === undefined ? [...(await toolsOf(explainedBy(live, machine, who).agent, parts)).keys()] : [];
   const found = await explainPolicy(live, machine, { ...who, tool: named, others });
   const { of, verdicts, isWithoutModel } = found;
   const exec = await execOf(of.agent, of.sessionKey, parts);
+  const { isContainedRun, judgedCommand } = await import("../../compose/policy/judged-command.ts");
+  const run = { wish: wishOf(of.sessionKey, parts), untrusted: untrustedIn(of.sessionKey, parts) };
+  const judging = { live, machine, received: core.journal.received, log };
   return {
     agentId: of.agent.id,
     sessionKey: of.sessionKey,
     owner: of.subject.hasOwnerRights,
-    sandbox: of.confined,
+    sandbox: { ...of.confined, contained: isContainedRun({ of, ...run }, judging) },
     withoutModel: isWithoutModel,
     leftOut: of.leftOut,
     exec,
-    ...(command !== undefined && { command: await judged(command, { found, exec }, parts) }),
+    ...(command !== undefined && {
+      command: await judgedCommand({ text: command, explained: found, exec, ...run }, judging),
+    }),
     tools: verdicts.map(({ tool: one, isAllowed, trace }) => ({ tool: one, allowed: isAllowed, trace })),
   };
 }
 
-type Found = { readonly found: PolicyExplanation; readonly exec: Awaited<ReturnType<typeof execOf>> };
-
-/** What would become of the command; its code is loaded only when somebody asks. */
-async function judged(command: string, { found, exec }: Found, parts: Parts) {
-  const { live, core, log } = parts;
-  const { judgedCommand } = await import("../../compose/policy/judged-command.ts");
-  const { sessionKey } = found.of;
-  const mark = untrustedMarkOf(core.sessions.peek(sessionKey)?.untrustedContent);
-  return judgedCommand(
-    { text: command, explained: found, exec, wish: wishOf(sessionKey, parts), untrusted: mark?.sources ?? [] },
-    { live, machine: core.sandboxes.machine, received: core.journal.received, log },
-  );
-}
+const untrustedIn = (key: SessionKey, { core }: Pick<Parts, "core">) =>
+  untrustedMarkOf(core.sessions.peek(key)?.untrustedContent)?.sources ?? [];

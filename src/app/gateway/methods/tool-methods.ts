@@ -137,7 +137,12 @@ async function toolsIn(
   const { runs } = core.ports;
   await runs.toolsReady(stopping);
   const set = runs.tools(agent, operatorIn(key, core.ports));
-  const model = agent.model.primary ?? (await core.models.of(agent.id).choose().catch(() => undefined));
+  const model =
+    agent.model.primary ??
+    (await core.models
+      .of(agent.id)
+      .choose()
+      .catch(() => undefined));
   return new Map((model ? set.on(model) : set.tools).map((tool) => [tool.name, tool]));
 }
 

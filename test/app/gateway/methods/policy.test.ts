@@ -46,7 +46,9 @@ const explained = z.looseObject({
   tools: z.array(z.looseObject({ tool: z.string(), allowed: z.boolean() })),
 });
 const explain = async (params: Record<string, unknown>) =>
-  explained.parse(z.looseObject({ payload: z.unknown() }).parse(await client.request("policy.explain", params)).payload);
+  explained.parse(
+    z.looseObject({ payload: z.unknown() }).parse(await client.request("policy.explain", params)).payload,
+  );
 
 const put = (document: object): void => {
   writeFileSync(approvals, JSON.stringify({ version: 1, ...document }), { mode: 0o600 });

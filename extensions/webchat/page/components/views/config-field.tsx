@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { shownValue, keyValue } from "../../config/draft.ts";
 import { keyOf } from "../../config/form.ts";
 import {
@@ -46,8 +46,9 @@ function Leaf(props: FieldProps & { readonly shape: KeyShape }): VNode {
   const problem = typed?.problem ?? form.state.issues.get(keyOf(path));
   const title = keyTitle(node, path.at(-1) ?? "");
   const isChanged = form.isChanged(path);
+  const place = useSought<HTMLDivElement>(form, path);
   return (
-    <div class={isChanged ? "config-key changed" : "config-key"}>
+    <div ref={place} class={isChanged ? "config-key changed" : "config-key"}>
       <div class="config-key-head">
         <label for={id}>{title}</label>
         <code>{isAlone ? keyOf(path) : path.at(-1)}</code>
@@ -80,6 +81,32 @@ function Leaf(props: FieldProps & { readonly shape: KeyShape }): VNode {
       <Clash form={form} path={path} />
     </div>
   );
+}
+
+/** Whether the key that the address names is this one or below it. */
+const isAbove = ({ sought = [] }: ConfigForm, path: ConfigPath): boolean =>
+  sought.length > 1 && sought.length >= path.length && path.every((name, at) => String(name) === String(sought[at]));
+
+/** The element of a key: the one that the address names is scrolled to and gets the focus. */
+function useSought<Place extends HTMLElement>(form: ConfigForm, path: ConfigPath) {
+  const place = useRef<Place>(null);
+  const isSought = isAbove(form, path) && form.sought?.length === path.length;
+  useEffect(() => {
+    if (!isSought) return;
+    place.current?.scrollIntoView({ block: "center" });
+    place.current?.querySelector<HTMLElement>("input, select, textarea, summary")?.focus({ preventScroll: true });
+  }, [isSought, form.sought]);
+  return place;
+}
+
+/** Whether the group of a key is open: the person opens and closes it, and it opens for the key that the address names. */
+function useOpen(form: ConfigForm, path: ConfigPath) {
+  const isWanted = isAbove(form, path);
+  const [isOpen, setOpen] = useState(isWanted);
+  useEffect(() => {
+    if (isWanted) setOpen(true);
+  }, [isWanted, form.sought]);
+  return [isOpen, setOpen] as const;
 }
 
 /** A description of the schema, whose names of keys and values stand in backticks. */
@@ -176,12 +203,13 @@ function Group(
   props: FieldProps & { readonly keys: readonly NamedNode[]; readonly rest: SchemaNode | undefined },
 ): VNode {
   const { form, path, node, keys, rest, isAlone = false, remove } = props;
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useOpen(form, path);
+  const place = useSought<HTMLDetailsElement>(form, path);
   const value = form.valueOf(path);
   const title = keyTitle(node, path.at(-1) ?? "");
   const count = isRecord(value) ? Object.keys(value).length : 0;
   return (
-    <details class="config-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details ref={place} class="config-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <strong>{title}</strong> <code>{isAlone ? keyOf(path) : path.at(-1)}</code>
         {form.isChanged(path) && <span class="config-mark">changed</span>}
@@ -274,11 +302,12 @@ function NewEntry({ form, path, rest, taken }: NewProps): VNode {
 /** A list of groups. */
 function Items(props: FieldProps & { readonly item: SchemaNode }): VNode {
   const { form, path, node, item, isAlone = false } = props;
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useOpen(form, path);
+  const place = useSought<HTMLDetailsElement>(form, path);
   const items = list(form.valueOf(path));
   const problem = form.state.issues.get(keyOf(path));
   return (
-    <details class="config-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details ref={place} class="config-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <strong>{keyTitle(node, path.at(-1) ?? "")}</strong> <code>{isAlone ? keyOf(path) : path.at(-1)}</code>
         {form.isChanged(path) && <span class="config-mark">changed</span>}

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { keyValue } from "../../config/draft.ts";
-import { keyOf } from "../../config/form.ts";
+import { keyOf, pathOfKey } from "../../config/form.ts";
 import { foundKeys } from "../../config/search.ts";
-import { keyAt, shapeOf, keyTitle, type NamedNode } from "../../config/shape.ts";
+import { keyAt, shapeOf, keyTitle, type ConfigPath, type NamedNode } from "../../config/shape.ts";
 import { Pick, ViewFrame, type ViewProps } from "./view-parts.tsx";
 import { ChangeBar, Review, SavedNote } from "./config-review.tsx";
 import { Help, KeyField, KeyFields } from "./config-field.tsx";
@@ -22,6 +22,10 @@ export function ConfigView(view: ViewProps): VNode {
   const { config, form, problem } = read;
   const file = useConfigText(view, config);
   const [mode, setMode] = useState<"form" | "text">("form");
+  const sought = view.state.shown.view === "config" ? view.state.shown.key : undefined;
+  useEffect(() => {
+    if (sought !== undefined) setMode("form");
+  }, [sought]);
   const changes = form?.changes.length ?? 0;
   const isTextChanged = file?.isChanged === true;
   useLeaveQuestion(changes > 0 || isTextChanged);
@@ -62,10 +66,10 @@ interface FormViewProps {
 
 /** The fields, and the look at what changes. */
 function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
-  const [section, setSection] = useState("gateway");
   const [query, setQuery] = useState("");
   const [which, setWhich] = useState<Which>("all");
   const [isReviewed, setReviewed] = useState(false);
+  const path = useSoughtKey(view, () => (setQuery(""), setWhich("all"), setReviewed(false)));
   const saving = useSaving(read.save, () => setReviewed(false));
   const show = (key = query): void => (setReviewed(false), setWhich("all"), setQuery(key));
   if (isReviewed)
@@ -99,7 +103,11 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
     >
       {saving.saved && <SavedNote chat={view.chat} restart={saving.saved.restart} />}
       {query.trim() === "" && which === "all" ? (
-        <Sections form={form} section={section} choose={setSection} />
+        <Sections
+          form={{ ...form, sought: path }}
+          section={String(path[0])}
+          choose={(one) => view.chat.visit("config", one)}
+        />
       ) : (
         <Found form={form} query={query} which={which} />
       )}
@@ -115,6 +123,18 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
       )}
     </ViewFrame>
   );
+}
+
+/** The path of the key that the address names, or named last; `found` is called for each new one. */
+function useSoughtKey({ state: { shown } }: ViewProps, found: () => void): ConfigPath {
+  const [path, setPath] = useState<ConfigPath>(["gateway"]);
+  const key = shown.view === "config" ? shown.key : undefined;
+  useEffect(() => {
+    if (key === undefined || pathOfKey(key).length === 0) return;
+    setPath(pathOfKey(key));
+    found();
+  }, [key]);
+  return path;
 }
 
 const WHICH = [

@@ -25,6 +25,8 @@ export interface ConfigForm {
   readonly changes: readonly KeyChange[];
   /** Texts in fields that cannot be values, by key. */
   readonly problems: readonly (readonly [key: string, problem: string])[];
+  /** The key that the address names; its groups are open, and it has the focus. */
+  readonly sought?: ConfigPath;
   readonly valueOf: (path: ConfigPath) => unknown;
   readonly isSecret: (path: ConfigPath) => boolean;
   readonly isChanged: (path: ConfigPath) => boolean;

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { addressOf } from "../../model/address.ts";
-import { needsOf, type PageState, type PageView, VIEWS } from "../../model/state.ts";
-import { Icon, type IconName } from "../common/icons.tsx";
-import type { ViewProps } from "./view-parts.tsx";
+import { addressOf } from "../model/address.ts";
+import { needsOf, type PageState, type PageView, VIEWS } from "../model/state.ts";
+import { Icon, type IconName } from "./common/icons.tsx";
+import type { ViewProps } from "./views/view-parts.tsx";
 
 type Content = (props: ViewProps) => VNode;
 
@@ -23,79 +23,85 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     title: "Needs you",
     icon: "bell",
     methods: ["status"],
-    load: async () => (await import("./needs.tsx")).NeedsView,
+    load: async () => (await import("./views/needs.tsx")).NeedsView,
   },
   conversations: {
     title: "All chats",
     icon: "search",
     methods: ["sessions.list", "sessions.search"],
-    load: async () => (await import("./conversations.tsx")).ConversationsView,
+    load: async () => (await import("./views/conversations.tsx")).ConversationsView,
   },
   channels: {
     title: "Channels",
     icon: "plug",
     methods: ["channels.status", "channels.capabilities", "channels.setups"],
-    load: async () => (await import("./channels.tsx")).ChannelsView,
+    load: async () => (await import("./views/channels.tsx")).ChannelsView,
   },
   people: {
     title: "People",
     icon: "people",
     methods: ["pairing.list", "owners.list"],
-    load: async () => (await import("./people.tsx")).PeopleView,
+    load: async () => (await import("./views/people.tsx")).PeopleView,
   },
   jobs: {
     title: "Jobs",
     icon: "clock",
     methods: ["cron.list", "cron.runs"],
-    load: async () => (await import("./jobs.tsx")).JobsView,
+    load: async () => (await import("./views/jobs.tsx")).JobsView,
   },
   usage: {
     title: "Usage",
     icon: "bars",
     methods: ["usage.cost", "usage.status"],
-    load: async () => (await import("./usage.tsx")).UsageView,
+    load: async () => (await import("./views/usage.tsx")).UsageView,
   },
   agents: {
     title: "Agents",
     icon: "agent",
     methods: ["agents.list", "agents.files.list"],
-    load: async () => (await import("./agents.tsx")).AgentsView,
+    load: async () => (await import("./views/agents.tsx")).AgentsView,
   },
   skills: {
     title: "Skills",
     icon: "book",
     methods: ["skills.status"],
-    load: async () => (await import("./skills.tsx")).SkillsView,
+    load: async () => (await import("./views/skills.tsx")).SkillsView,
   },
   plugins: {
     title: "Plugins",
     icon: "puzzle",
     methods: ["plugins.list"],
-    load: async () => (await import("./plugins.tsx")).PluginsView,
+    load: async () => (await import("./views/plugins.tsx")).PluginsView,
+  },
+  tools: {
+    title: "Tools",
+    icon: "shield",
+    methods: ["tools.catalog", "policy.explain"],
+    load: async () => (await import("./policy/tools.tsx")).ToolsView,
   },
   models: {
     title: "Models",
     icon: "key",
     methods: ["models.list", "models.authStatus"],
-    load: async () => (await import("./models.tsx")).ModelsView,
+    load: async () => (await import("./views/models.tsx")).ModelsView,
   },
   health: {
     title: "Health",
     icon: "pulse",
     methods: ["status", "system.info"],
-    load: async () => (await import("./health.tsx")).HealthView,
+    load: async () => (await import("./views/health.tsx")).HealthView,
   },
   logs: {
     title: "Logs",
     icon: "lines",
     methods: ["logs.tail"],
-    load: async () => (await import("./logs.tsx")).LogsView,
+    load: async () => (await import("./views/logs.tsx")).LogsView,
   },
   config: {
     title: "Config",
     icon: "sliders",
     methods: ["config.get", "config.schema", "config.schema.lookup", "config.patch", "config.apply"],
-    load: async () => (await import("./config.tsx")).ConfigView,
+    load: async () => (await import("./views/config.tsx")).ConfigView,
     keepsInput: true,
   },
 };

@@ -1,4 +1,6 @@
 import type { ToolScene } from "openclaw/plugin-sdk";
+import type { NoteRecord } from "./changes.ts";
+import type { NoteFile } from "./notes.ts";
 
 /** The notes of one agent, and the file of their index. Both are absolute paths. */
 export interface MemoryPlace {
@@ -72,7 +74,23 @@ export type Job =
   | { readonly kind: "embed"; readonly place: MemoryPlace; readonly most: number; readonly rebuild: boolean }
   | { readonly kind: "status"; readonly place: MemoryPlace }
   /** The text of a note. */
-  | { readonly kind: "get"; readonly place: MemoryPlace; readonly path: string };
+  | { readonly kind: "get"; readonly place: MemoryPlace; readonly path: string }
+  /** The lines of a note with the changes that wrote them. */
+  | { readonly kind: "lines"; readonly place: MemoryPlace; readonly path: string; readonly part: LinePart }
+  /** All notes. */
+  | { readonly kind: "notes"; readonly place: MemoryPlace };
+
+/** So many lines from this one on, which is counted from 1. */
+export interface LinePart {
+  readonly from: number;
+  readonly most: number;
+}
+
+/** A line of a note, and the change that wrote it, which is unset where that is not known. */
+export interface WrittenLine {
+  readonly text: string;
+  readonly record?: NoteRecord;
+}
 
 /** A part of a note that a search found. Lines count from 1. */
 export interface Hit {
@@ -131,4 +149,7 @@ export interface JobAnswer {
   readonly text?: string;
   /** Lines of the text, from 1, that a conversation wrote which had read untrusted content. */
   readonly untrusted?: { readonly lines: readonly number[]; readonly sources: string };
+  /** The wanted lines of a note, and how many it has; unset when there is no such note. */
+  readonly written?: { readonly lines: readonly WrittenLine[]; readonly total: number };
+  readonly notes?: readonly NoteFile[];
 }

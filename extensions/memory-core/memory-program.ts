@@ -1,8 +1,8 @@
 import { parentPort } from "node:worker_threads";
-import { UntrustedLines, changesFileOf } from "./changes.ts";
+import { changesFileOf, Origins, readChanges, UntrustedLines } from "./changes.ts";
 import { IndexFile } from "./index/index-file.ts";
 import type { JobAnswer, Job, IndexState, SearchMode, VectorSettings, VectorState } from "./job.ts";
-import { readNoteText } from "./notes.ts";
+import { noteFiles, readNoteText } from "./notes.ts";
 import { SESSIONS } from "./session-paths.ts";
 import { readSession } from "./sessions.ts";
 import { Vectors, errorMessage } from "./index/vectors.ts";
@@ -117,8 +117,21 @@ function getNote({ place, path }: Job & { readonly kind: "get" }): JobAnswer {
   return { ...NOTHING, text, ...(untrusted && { untrusted }) };
 }
 
+function getLines({ place, path, part: { from, most } }: Job & { readonly kind: "lines" }): JobAnswer {
+  const all = readNoteText(place, path)?.split("\n");
+  if (all === undefined) return NOTHING;
+  const origins = new Origins(readChanges(changesFileOf(place.db)));
+  const lines = all.slice(from - 1, from - 1 + most).map((text) => {
+    const record = origins.of(path, text);
+    return { text, ...(record && { record }) };
+  });
+  return { ...NOTHING, written: { lines, total: all.length } };
+}
+
 async function answer(job: Job): Promise<JobAnswer> {
   if (job.kind === "get") return getNote(job);
+  if (job.kind === "lines") return getLines(job);
+  if (job.kind === "notes") return { ...NOTHING, notes: noteFiles(job.place) };
   const index = indexOf(job);
   index.file.at(job.place);
   if (job.kind === "search") return search(index, job);

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { JobThread, background, programUrl, type JobFailure, type ToolScene } from "openclaw/plugin-sdk";
 import { LATE } from "./index/embeddings.ts";
-import type { JobAnswer, Job, MemoryPlace, VectorSettings } from "./job.ts";
+import type { JobAnswer, Job, LinePart, MemoryPlace, VectorSettings } from "./job.ts";
 import { metered, type Reserve } from "./metered.ts";
 
 const SEARCHING = { jobMs: 30_000, idleMs: 60_000, heapMb: { old: 256, young: 32 } };
@@ -124,6 +124,15 @@ export class Memory {
 
   async get(place: MemoryPlace, path: string): Promise<JobOutcome> {
     return this.#thread.run({ kind: "get", place, path });
+  }
+
+  /** A part of a note, each line with the change that wrote it. */
+  async lines(place: MemoryPlace, path: string, part: LinePart): Promise<JobOutcome> {
+    return this.#thread.run({ kind: "lines", place, path, part });
+  }
+
+  async notes(place: MemoryPlace): Promise<JobOutcome> {
+    return this.#thread.run({ kind: "notes", place });
   }
 
   async status(place: MemoryPlace): Promise<JobOutcome> {

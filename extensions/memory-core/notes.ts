@@ -11,6 +11,9 @@ export interface NoteFile {
   /** Relative to the workspace, with `/`. */
   readonly path: string;
   readonly version: string;
+  /** Bytes, and epoch milliseconds of the last change; unset for a folder and for a conversation. */
+  readonly size?: number;
+  readonly updatedAtMs?: number;
   /** Why the note is not read. */
   readonly leftOut?: "too large" | "not readable";
 }
@@ -40,7 +43,8 @@ export function noteFiles({ workspace, extra = [] }: NotePlaces): readonly NoteF
     const stat = lstatSync(resolve(workspace, path), { throwIfNoEntry: false, bigint: true });
     if (!stat?.isFile()) return [];
     const version = `${stat.mtimeNs} ${stat.ctimeNs} ${stat.size} ${stat.ino}`;
-    return [{ path, version, ...(stat.size > MOST_BYTES && { leftOut: "too large" }) }];
+    const facts = { size: Number(stat.size), updatedAtMs: Number(stat.mtimeMs) };
+    return [{ path, version, ...facts, ...(stat.size > MOST_BYTES && { leftOut: "too large" }) }];
   });
 }
 

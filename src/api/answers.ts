@@ -6,6 +6,7 @@ import { chatAnswers, commandsAnswer } from "../types/answers/chat.ts";
 import { configAnswers, preflightAnswer } from "../types/answers/config.ts";
 import { importAnswers } from "../types/answers/import.ts";
 import { keyAnswers } from "../types/answers/keys.ts";
+import { memoryAnswers } from "../types/answers/memory.ts";
 import { messageAnswers } from "../types/answers/messages.ts";
 import { ownerAnswers } from "../types/answers/owners.ts";
 import { pairingAnswers } from "../types/answers/pairing.ts";
@@ -60,6 +61,7 @@ export const ANSWERS = {
   "cron.runs": cronAnswers.runs,
   "cron.status": cronAnswers.status,
   "cron.update": cronAnswers.update,
+  "doctor.memory.status": memoryAnswers.status,
   "exec.approval.list": approvalAnswers.list,
   "plugin.approval.list": approvalAnswers.list,
   "exec.approval.resolve": approvalAnswers.resolve,
@@ -74,6 +76,9 @@ export const ANSWERS = {
   "models.authStatus": keyAnswers.status,
   "models.list": modelsAnswer,
   "models.probe": keyAnswers.probe,
+  "memory.forget": memoryAnswers.forget,
+  "memory.note": memoryAnswers.note,
+  "memory.notes": memoryAnswers.notes,
   "openclaw.import.detect": importAnswers.detect,
   "openclaw.import.start": importAnswers.start,
   "openclaw.setup.activate": setupAnswers.activate,
@@ -104,6 +109,7 @@ export const ANSWERS = {
   "sessions.list": sessionAnswers.list,
   "sessions.patch": sessionAnswers.patch,
   "sessions.queue": messageAnswers.queue,
+  "sessions.resolve": sessionAnswers.resolve,
   "sessions.rewind": branchAnswers.rewind,
   "sessions.search": sessionHits,
   "sessions.subscribe": sessionAnswers.subscribe,
@@ -115,6 +121,7 @@ export const ANSWERS = {
   "system.growth": systemAnswers.growth,
   "system.info": systemAnswers.info,
   "tools.catalog": toolAnswers.catalog,
+  "tools.invoke": toolAnswers.invoke,
   "usage.cost": usageAnswers.cost,
   "usage.status": usageAnswers.status,
 } as const;

@@ -730,6 +730,7 @@ const inputReceipt = z.looseObject({ runId: z.string(), state: z.string(), consu
 
 /** The answers of `sessions.*` and `chat.history`, but for those about usage, search and waiting messages. */
 export const sessionAnswers = {
+  resolve: z.looseObject({ ok: z.boolean(), key: keyField().optional(), agentId: text }),
   list: z.looseObject({
     sessions: z.array(listedSession),
     nextOffset: z.int().nullish(),

@@ -276,7 +276,7 @@ const findMethods = (ports: Ports): readonly Method[] => [
     name: "sessions.resolve",
     scope: "operator.read",
     params: resolveParams,
-    result: z.looseObject({ ok: z.boolean(), key: keyField().optional(), agentId: z.string().optional() }),
+    result: sessionAnswers.resolve,
     run: async (params) => {
       const key = findKey(params, ports);
       if (key !== undefined) return { ok: true, key, agentId: agentOf(key, ports.catalog.defaultAgent) };

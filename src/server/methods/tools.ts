@@ -1,19 +1,13 @@
 import { z } from "zod";
 import { keyParam } from "../../types/key-field.ts";
 import { defineMethod, type Method } from "../../types/method.ts";
+import { toolAnswers } from "../../types/answers/tools.ts";
 import type { ToolCallOutcome } from "../../types/chat/tool-call.ts";
 import type { ServerPorts } from "../options.ts";
 import { callPlace } from "../tools-invoke.ts";
 
 /** A call has no signal of its own: it ends when the tool does, or at the tool's own limit. */
 const NEVER = new AbortController().signal;
-
-const answer = z.looseObject({
-  ok: z.boolean(),
-  toolName: z.string(),
-  output: z.looseObject({ content: z.array(z.unknown()), details: z.unknown().optional() }).optional(),
-  error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
-});
 
 type Ports = Pick<ServerPorts, "callTool" | "keys" | "catalog">;
 
@@ -30,7 +24,7 @@ export const toolCallMethods = (ports: Ports): readonly Method[] => [
       agentId: z.string().min(1).max(128).optional(),
       idempotencyKey: z.string().min(1).max(256).optional(),
     }),
-    result: answer,
+    result: toolAnswers.invoke,
     idempotencyKey: "idempotencyKey",
     run: async ({ name, args = {}, sessionKey, agentId }) => {
       const place = callPlace({ sessionKey, agentId }, ports);

@@ -75,4 +75,10 @@ export const toolAnswers = {
     command: judgedCommand.optional(),
     tools: z.array(z.looseObject({ tool: z.string(), allowed: z.boolean(), trace: z.array(placedAnswer) })),
   }),
+  invoke: z.looseObject({
+    ok: z.boolean(),
+    toolName: z.string(),
+    output: z.looseObject({ content: z.array(z.unknown()), details: z.unknown().optional() }).optional(),
+    error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  }),
 };

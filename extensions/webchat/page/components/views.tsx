@@ -61,6 +61,12 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     methods: ["agents.list", "agents.files.list"],
     load: async () => (await import("./views/agents.tsx")).AgentsView,
   },
+  memory: {
+    title: "Memory",
+    icon: "note",
+    methods: ["doctor.memory.status", "memory.notes", "memory.note", "tools.invoke"],
+    load: async () => (await import("./views/memory.tsx")).MemoryView,
+  },
   skills: {
     title: "Skills",
     icon: "book",

@@ -60,6 +60,7 @@ export const VIEWS = [
   "jobs",
   "usage",
   "agents",
+  "memory",
   "skills",
   "plugins",
   "tools",

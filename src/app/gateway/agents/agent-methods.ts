@@ -16,6 +16,7 @@ import type { Parts } from "../parts/parts.ts";
 import { agentWorkspaceMethods } from "./agent-workspace-methods.ts";
 import { sessionFileMethods } from "./session-files.ts";
 import { agentReadMethods, knownAgent } from "./agent-read-methods.ts";
+import { memoryMethods } from "./memory-methods.ts";
 import {
   OutdatedFile,
   isContextFile,
@@ -42,6 +43,7 @@ export function agentMethods(parts: AgentParts): readonly Method[] {
     ...agentFileMethods(parts),
     ...agentWorkspaceMethods(parts),
     ...sessionFileMethods(parts),
+    ...memoryMethods(parts),
     createMethod(parts, edit),
     defineMethod({
       name: "agents.update",

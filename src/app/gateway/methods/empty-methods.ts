@@ -42,45 +42,10 @@ const NO_TALK = {
   realtime: { ready: false, providers: [] },
 };
 
-const NO_PHASE = { enabled: false, cron: "", managedCronPresent: false };
-
-/** Nothing goes over the notes at night here; without this the Control UI tells that something does. */
-const NO_DREAMING = {
-  enabled: false,
-  verboseLogging: false,
-  storageMode: "separate",
-  separateReports: false,
-  shortTermEntries: [],
-  signalEntries: [],
-  promotedEntries: [],
-  phases: { light: NO_PHASE, deep: NO_PHASE, rem: NO_PHASE },
-  shortTermCount: 0,
-  recallSignalCount: 0,
-  dailySignalCount: 0,
-  groundedSignalCount: 0,
-  totalSignalCount: 0,
-  phaseSignalCount: 0,
-  lightPhaseHitCount: 0,
-  remPhaseHitCount: 0,
-  promotedTotal: 0,
-  promotedToday: 0,
-};
-
-const MEMORY_UNCHECKED = "run `openclaw memory status --deep` to check the memory";
-
 const NEVER = new Date(0).toISOString();
 
 /** Lists that OpenClaw's clients ask for whatever the gateway offers, and of which this gateway has nothing. */
 const ROWS: readonly Row[] = [
-  [
-    "doctor.memory.status",
-    "operator.read",
-    ({ agent }) => ({
-      agentId: agent.id,
-      embedding: { ok: false, checked: false, error: MEMORY_UNCHECKED },
-      dreaming: NO_DREAMING,
-    }),
-  ],
   [
     "doctor.memory.dreamDiary",
     "operator.read",

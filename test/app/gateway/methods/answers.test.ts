@@ -177,6 +177,8 @@ const NOTHING: readonly Request[] = [
   { method: "tts.setPersona", params: { persona: "nobody" } },
   { method: "cron.get", params: { id: "nothing" } },
   { method: "runs.get", params: { runId: "nothing" } },
+  { method: "memory.note", params: { path: "memory/nothing.md" } },
+  { method: "memory.forget", params: { path: "memory/nothing.md", line: 1, text: "" } },
   { method: "wake", params: { text: "hi", mode: "next-heartbeat", agentId: "nobody" } },
 ];
 

@@ -258,6 +258,17 @@ const puttingOut = (telegram: FakeTelegram): readonly Request[] => [
 const IMPORTED = "6f1d9a52-3f0e-4a7e-9c1b-2d8f5e7a9b10";
 
 /** A transcript that the command line has put into the directory, and a conversation that goes on earlier and then again where it was. */
+/** The memory of the agent, which has one note of one line. */
+const memoryRequests = (stateDir: string): readonly Request[] => [
+  {
+    method: "memory.notes",
+    before: () => writeFileSync(join(stateDir, "workspace", "MEMORY.md"), "The tea is green."),
+    params: { agentId: "main" },
+  },
+  once("memory.note", { path: "MEMORY.md" }),
+  once("memory.forget", { path: "MEMORY.md", line: 1, text: "The tea is green." }),
+];
+
 const branchRequests = (stateDir: string): readonly Request[] => [
   {
     method: "sessions.import",
@@ -323,6 +334,7 @@ export const requestsFor = (telegram: FakeTelegram, stateDir: string): readonly 
     ...ownRequests,
     ...puttingOut(telegram),
     ...branchRequests(stateDir),
+    ...memoryRequests(stateDir),
   ];
   return [...ROWS.slice(0, config), ...own, ...ROWS.slice(config)];
 };

@@ -16,6 +16,7 @@ const PATHS = {
   info: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 11v5m0-8.5v.01",
   lines: "M5 6h14M5 10h9M5 14h14M5 18h7",
   menu: "M4 7h16M4 12h16M4 17h10",
+  note: "M6 3h9l4 4v14H6zM14.5 3v5H19M9.5 12h6M9.5 16h6",
   pencil: "M4 20h4L19 9a2.8 2.8 0 0 0-4-4L4 16zM13.5 6.5l4 4",
   pulse: "M3 12h4l3-7 4 14 3-7h4",
   plug: "M9 3v5m6-5v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4",

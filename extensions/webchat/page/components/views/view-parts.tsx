@@ -1,6 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { ComponentChildren, VNode } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../common/clipboard.ts";
 import type { Chat } from "../../model/chat.ts";
 import { ago, sentence } from "../../model/format.ts";
@@ -171,15 +171,27 @@ export function ActButton({ label, act, kind = "quiet", isDisabled = false, name
   );
 }
 
-/** A button that asks once more in its place before it does what cannot be undone. */
+/**
+ * A button that asks once more in its place before it does what cannot be undone. The focus is on the harmless answer then, and
+ * comes back after it.
+ */
 export function SureButton({ label, sure, act }: { label: string; sure: string; act: () => void }): VNode {
-  const [isAsking, setAsking] = useState(false);
-  if (!isAsking) return <ActButton label={label} kind="quiet danger" act={() => setAsking(true)} />;
+  const [isAsking, setAsking] = useState<boolean>();
+  const place = useRef<HTMLSpanElement>(null);
+  useLayoutEffect(() => {
+    if (isAsking !== undefined) [...(place.current?.querySelectorAll("button") ?? [])].at(-1)?.focus();
+  }, [isAsking]);
   return (
-    <>
-      <ActButton label={sure} kind="quiet danger" act={() => (setAsking(false), act())} />
-      <ActButton label="Keep" act={() => setAsking(false)} />
-    </>
+    <span class="sure" ref={place}>
+      {isAsking === true ? (
+        <>
+          <ActButton key="sure" label={sure} kind="quiet danger" act={() => (setAsking(false), act())} />
+          <ActButton key="keep" label="Keep" act={() => setAsking(false)} />
+        </>
+      ) : (
+        <ActButton key="ask" label={label} kind="quiet danger" act={() => setAsking(true)} />
+      )}
+    </span>
   );
 }
 

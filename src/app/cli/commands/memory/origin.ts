@@ -1,17 +1,8 @@
-import { resolve } from "node:path";
-import {
-  appendChange,
-  changesFileOf,
-  FORGET,
-  lineHashes,
-  Origins,
-  readChanges,
-  type NoteRecord,
-} from "../../../../../extensions/memory-core/changes.ts";
+import { changesFileOf, Origins, readChanges, type NoteRecord } from "../../../../../extensions/memory-core/changes.ts";
 import type { MemoryPlace } from "../../../../../extensions/memory-core/job.ts";
 import { readNoteText } from "../../../../../extensions/memory-core/notes.ts";
-import { writeAtomic } from "../../../../store/disk.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { forgetLines } from "../../../agents/forget-lines.ts";
 import { canAsk, confirmed } from "../../ask.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { pairs } from "../../table.ts";
@@ -75,22 +66,10 @@ export async function memoryForget(io: Io, asked: string, flags: ForgetFlags): P
   const { memory, place } = await openFor(io, flags);
   const { path, lines, all } = linesAt(place, asked);
   if (flags.force !== true && !(await isSure(io, path, lines))) return 1;
-  const gone = new Set(lines.map(({ number }) => number));
-  const kept = all.filter((_line, index) => !gone.has(index + 1));
-  // Text that an agent has written since would be lost.
-  if (readNoteText(place, path) !== all.join("\n")) {
+  const isGone = await forgetLines(place, { path, all, gone: lines.map(({ number }) => number) });
+  if (!isGone) {
     throw new OpenClawError("USAGE", { message: `${path} has just been changed.`, fix: "Look at it and try again." });
   }
-  await writeAtomic(resolve(place.workspace, path), kept.join("\n"));
-  await appendChange(changesFileOf(place.db), {
-    at: new Date().toISOString(),
-    path,
-    tool: FORGET,
-    by: "owner operator",
-    origin: "owner",
-    added: [],
-    removed: lineHashes(lines.map(({ text }) => text)),
-  });
   jobAnswer(await memory.sync(place, false));
   if (flags.json === true) writeJson(io, { path, forgotten: lines.length });
   else

@@ -13,7 +13,7 @@ import { closureOf, partOf, readLock } from "./lock.mjs";
 import { joinParts, partsOf, readParts } from "./join-chunks.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
 import { catalogueFiles, packageEdits } from "./package-edits.mjs";
-import { pageFolder, pageOptions } from "./page-options.mjs";
+import { pageFolder, pageHtml, pageOptions } from "./page-options.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -213,7 +213,7 @@ async function bundlePage(esbuild) {
   const result = await esbuild.build(pageOptions);
   const html = {
     path: path.join(dist, "page", "index.html"),
-    contents: fs.readFileSync(path.join(root, pageFolder, "index.html")),
+    contents: Buffer.from(pageHtml(result.metafile)),
   };
   return { files: [...result.outputFiles, html], metafile: result.metafile };
 }

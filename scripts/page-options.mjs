@@ -1,4 +1,5 @@
 // How esbuild bundles the chat page, for `scripts/build.mjs` and for tests of the page.
+import fs from "node:fs";
 import path from "node:path";
 
 /** The page's source, from the repository's root. */
@@ -53,3 +54,26 @@ export const pageOptions = {
   write: false,
   metafile: true,
 };
+
+/** The files that `name` imports statically, with itself. */
+function withImports(outputs, name, found = new Set()) {
+  if (found.has(name)) return found;
+  found.add(name);
+  for (const { path: imported, kind } of outputs[name].imports) {
+    if (kind === "import-statement") withImports(outputs, imported, found);
+  }
+  return found;
+}
+
+/**
+ * The page's HTML. The browser fetches the code of the first view together with the code that chooses the language, after which
+ * it runs.
+ */
+export function pageHtml({ outputs }) {
+  const html = fs.readFileSync(path.join(pageOptions.absWorkingDir, pageFolder, "index.html"), "utf8");
+  const start = Object.keys(outputs).find((name) => outputs[name].entryPoint === `${pageFolder}/start.tsx`);
+  const links = [...withImports(outputs, start)].map(
+    (name) => `<link rel="modulepreload" href="./${path.posix.relative(pageOptions.outdir, name)}" />`,
+  );
+  return html.replace("</head>", `  ${links.join("\n    ")}\n  </head>`);
+}

@@ -10,8 +10,9 @@ import { channelKeys } from "./channel-schemas.ts";
 import { commandPage } from "./command-table.ts";
 import { configExample } from "./config-example.ts";
 import { configTable } from "./config-table.ts";
+import { pageTexts } from "./page-texts.ts";
 
-/** The files that come from the schema, the table of commands, the schemas of the tools, and the folders of extensions, by their place in the repository. */
+/** The files that come from the schema, the table of commands, the schemas of the tools, the texts of the page, and the folders of extensions, by their place in the repository. */
 export async function generatedFiles(root: string): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["docs/reference/config.md", configTable([...schemaKeys(), ...(await channelKeys(root))])],
@@ -19,6 +20,7 @@ export async function generatedFiles(root: string): Promise<ReadonlyMap<string, 
     ["docs/guides/migration.md", migrationGuide(root)],
     ["docs/tools.md", toolTable(builtInTools(configSchema.parse({}).browser))],
     ["docs/openclaw.schema.json", `${JSON.stringify(jsonSchema(), null, 2)}\n`],
+    ["extensions/webchat/page/words/en.json", pageTexts(root)],
     ["openclaw.json.example", configExample(schemaKeys())],
     ["src/app/contributions/bundled.ts", bundledList(root)],
   ]);

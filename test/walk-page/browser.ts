@@ -55,16 +55,17 @@ export class Browser {
     this.#context = context;
   }
 
-  static async launch(): Promise<Browser> {
+  /** With the languages of the system, or those of a locale. */
+  static async launch(locale?: string): Promise<Browser> {
     const profile = await mkdtemp(path.join(tmpdir(), "walk-page-"));
-    const options = { executablePath: CHROMIUM, args: ARGS, headless: true };
+    const options = { executablePath: CHROMIUM, args: ARGS, headless: true, ...(locale && { locale }) };
     const context = await chromium.launchPersistentContext(profile, options);
     context.setDefaultTimeout(PATIENCE_MS);
     return new Browser(profile, context);
   }
 
-  /** A tab on the chat of a gateway, connected. */
-  async open(gateway: { port: number; token: string }, query = "", size = { width: 1280, height: 800 }): Promise<Tab> {
+  /** An empty tab. */
+  async page(size = { width: 1280, height: 800 }): Promise<Page> {
     const page = await this.#context.newPage();
     await page.setViewportSize(size);
     page.on("console", (message) => {
@@ -72,6 +73,12 @@ export class Browser {
       if (isFault && !GONE.test(message.text())) this.complaints.push(message.text());
     });
     page.on("pageerror", (error) => this.complaints.push(String(error)));
+    return page;
+  }
+
+  /** A tab on the chat of a gateway, connected. */
+  async open(gateway: { port: number; token: string }, query = "", size = { width: 1280, height: 800 }): Promise<Tab> {
+    const page = await this.page(size);
     await page.goto(`http://127.0.0.1:${gateway.port}/${query}#token=${gateway.token}`);
     const tab = new Tab(page);
     await tab.connected();

@@ -93,10 +93,10 @@ describe.skipIf(!hasChromium)("the channels on the page of the built gateway", (
     await row.getByLabel("Id of a group").fill("-100200");
     await tab.page.keyboard.press("Enter");
     await panel.getByText("-100200 is let in.").waitFor();
-    await row.getByRole("button", { name: "Keep out -100200" }).click();
+    await row.getByRole("button", { name: "Keep out: -100200" }).click();
     await row.getByText("-100200: not heard").waitFor();
     await tab.shoot("channels-groups");
-    await row.getByRole("button", { name: "Let in -100200" }).click();
+    await row.getByRole("button", { name: "Let in: -100200" }).click();
     await row.getByText("-100200: heard").waitFor();
     expect(await config()).toMatch(/"-100200": \{\s*\}/);
 

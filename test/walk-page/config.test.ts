@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)("the config on the page of the built gateway", () 
     await tab.shoot("config-text-refused");
     await field.fill(text.replace("// a remark", "// another remark\n  cron: { enabled: false },"));
     await edit((before) => before.replace("{", '{ "session": { "idleMinutes": 5 },'));
-    await page.getByText("The file changed meanwhile: session.idleMinutes.").waitFor();
+    await page.getByText("Changed: session.idleMinutes.").waitFor();
     await tab.shoot("config-text-meanwhile");
     expect(await field.inputValue()).toContain("another remark");
     await page.getByRole("button", { name: "Go on with my text" }).click();

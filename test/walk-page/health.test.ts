@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)("the view of the health of the built gateway", () 
       .getByText(/bound: /)
       .waitFor();
     await region(tab, "Work")
-      .getByText(/^1 runs · none failed · /)
+      .getByText(/^1 run · none failed · /)
       .waitFor();
     await tab.shoot("health");
     await region(tab, "Starts and version").scrollIntoViewIfNeeded();

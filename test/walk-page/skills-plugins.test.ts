@@ -54,8 +54,8 @@ describe.skipIf(!hasChromium)("the views of skills and plugins of the page", () 
     await used.getByRole("button", { name: "Remove the stored keys" }).click();
     await lacking.waitFor();
     expect(written()["tides"]).not.toHaveProperty("apiKey");
-    await lacking.getByRole("button", { name: "Switch off tides" }).click();
-    await group(tab, "Switched off", "tides").getByRole("button", { name: "Switch on tides" }).click();
+    await lacking.getByRole("button", { name: "Switch off: tides" }).click();
+    await group(tab, "Switched off", "tides").getByRole("button", { name: "Switch on: tides" }).click();
     await lacking.waitFor();
     await tab.page.getByLabel("Words of a skill").fill("About brewing");
     await lacking.waitFor({ state: "detached" });
@@ -111,15 +111,15 @@ describe.skipIf(!hasChromium)("the views of skills and plugins of the page", () 
       const broken = group(tab, "Installed", "broken");
       await broken.getByText(/the pages are wet/).waitFor();
       await tab.shoot(`plugins-${size}`);
-      await notebook.getByRole("button", { name: "Switch off notebook" }).click();
+      await notebook.getByRole("button", { name: "Switch off: notebook" }).click();
       await notebook.getByText(/switched off/).waitFor();
       await notebook.getByText("openclaw plugins uninstall notebook").waitFor();
-      await notebook.getByRole("button", { name: "Switch on notebook" }).click();
+      await notebook.getByRole("button", { name: "Switch on: notebook" }).click();
       await notebook.getByText("tools: note_count").waitFor();
-      await broken.getByRole("button", { name: "Try again broken" }).click();
+      await broken.getByRole("button", { name: "Try again: broken" }).click();
       await broken.getByText(/the pages are wet/).waitFor();
       const memory = group(tab, "Come with the gateway", "Memory");
-      await memory.getByRole("button", { name: "Switch off Memory" }).waitFor();
+      await memory.getByRole("button", { name: "Switch off: Memory" }).waitFor();
       for (const part of ["LLM task", "Web chat"])
         expect(await group(tab, "Come with the gateway", part).getByRole("button").count()).toBe(0);
       await group(tab, "Come with the gateway", "Telegram")

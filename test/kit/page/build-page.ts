@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import type { BuildOptions } from "esbuild";
+import type { BuildOptions, Metafile } from "esbuild";
 
 export const ARGS = [
   "--no-sandbox",
@@ -14,25 +13,26 @@ export const ARGS = [
 
 const root = path.resolve(import.meta.dirname, "../../..");
 
-type PageOptions = BuildOptions & { readonly write: false };
+interface PageBuild {
+  readonly pageOptions: BuildOptions & { readonly write: false; readonly metafile: true };
+  readonly pageHtml: (metafile: Metafile) => string;
+}
+
+const pageBuild = async (): Promise<PageBuild> =>
+  (await import(pathToFileURL(path.join(root, "scripts/page-options.mjs")).href)) as PageBuild;
 
 /** The options with which the build bundles the page. */
-export async function pageOptions(): Promise<PageOptions> {
-  const file = pathToFileURL(path.join(root, "scripts/page-options.mjs")).href;
-  return ((await import(file)) as { pageOptions: PageOptions }).pageOptions;
-}
+export const pageOptions = async (): Promise<PageBuild["pageOptions"]> => (await pageBuild()).pageOptions;
 
 /** The page's files by path. */
 export async function buildPage(): Promise<ReadonlyMap<string, { type: string; body: Uint8Array }>> {
   const files = new Map<string, { type: string; body: Uint8Array }>();
-  const built = await build(await pageOptions());
+  const { pageOptions: options, pageHtml } = await pageBuild();
+  const built = await build(options);
   for (const file of built.outputFiles) {
     const type = file.path.endsWith(".css") ? "text/css" : "text/javascript";
     files.set(`/${path.basename(file.path)}`, { type, body: file.contents });
   }
-  files.set("/index.html", {
-    type: "text/html",
-    body: await readFile(path.join(root, "extensions/webchat/page/index.html")),
-  });
+  files.set("/index.html", { type: "text/html", body: new TextEncoder().encode(pageHtml(built.metafile)) });
   return files;
 }

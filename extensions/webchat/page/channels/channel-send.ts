@@ -1,6 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { Ask, ReportedAccount } from "./channels.ts";
 import { size } from "../model/format.ts";
+import { t } from "../words/words.ts";
 
 /** A file to send. */
 export interface OutgoingFile {
@@ -35,13 +36,15 @@ const FRAME_BYTES = 4096;
 
 /** Why a message cannot be sent; undefined when it can. `maxBytes`: the largest request. */
 export function messageProblem({ to, text: body, files, url }: OutgoingMessage, maxBytes: number): string | undefined {
-  if (to === "") return "Enter a recipient.";
-  if (body.trim() === "" && files.length === 0 && url === "") return "Enter a text or choose a file.";
-  if (files.length > MAX_FILES) return `At most ${MAX_FILES} files at once.`;
+  if (to === "") return t("Enter a recipient.");
+  if (body.trim() === "" && files.length === 0 && url === "") return t("Enter a text or choose a file.");
+  if (files.length > MAX_FILES) return t("At most {n} files at once.", { n: MAX_FILES });
   // Base64 is a third longer; a character has up to four bytes.
   const bytes = files.reduce((sum, file) => sum + file.size * (4 / 3) + 200, body.length * 4 + FRAME_BYTES);
   const left = Math.max(0, maxBytes - body.length * 4 - FRAME_BYTES) * 0.75;
-  return bytes <= maxBytes ? undefined : `Too large: at most ${size(left)} of files can be sent at once.`;
+  return bytes <= maxBytes
+    ? undefined
+    : t("Too large: at most {left} of files can be sent at once.", { left: size(left) });
 }
 
 /**
@@ -75,22 +78,29 @@ export async function sendMessage(
 }
 
 function outcomeOf({ state, reason, silent, possibleRepeat }: Answers["send"]): string {
-  const sound = silent === false ? " It is sent with a notification sound: the platform has no silent messages." : "";
-  if (state === "failed") return `Not sent: ${reason ?? "the reason is unknown"}.`;
-  if (state !== "sent") return `Queued: ${reason ?? "the platform has not answered yet"}.${sound}`;
-  return `Sent.${possibleRepeat === true ? " The message may appear twice." : ""}${sound}`;
+  if (state === "failed") return t("Not sent: {reason}.", { reason: reason ?? t("the reason is unknown") });
+  const sentences = [
+    state === "sent"
+      ? t("Sent.")
+      : t("Queued: {reason}.", { reason: reason ?? t("the platform has not answered yet") }),
+    state === "sent" && possibleRepeat === true && t("The message may appear twice."),
+    silent === false && t("It is sent with a notification sound: the platform has no silent messages."),
+  ];
+  return sentences.filter(Boolean).join(" ");
 }
 
 /** Sends a test message, as `sendMessage` does. Without a chat, asks the platform for the account's name. */
 export async function sendTest(ask: Ask, account: ReportedAccount, to: string): Promise<string> {
   if (to === "") return probe(ask, account);
-  const message = { to, text: "A test message of openclaw.", files: [], url: "", replyTo: "" };
+  const message = { to, text: t("A test message of openclaw."), files: [], url: "", replyTo: "" };
   return sendMessage(ask, account, message, crypto.randomUUID());
 }
 
 async function probe(ask: Ask, { channel, account, connected }: ReportedAccount): Promise<string> {
   const { accounts } = await ask("channels.probe", { channel });
   const own = accounts.find(({ accountId }) => accountId === account);
-  const answer = [own?.message ?? "The platform cannot be asked for the account.", own?.fix].filter(Boolean).join(" ");
-  return `${connected ? "Connected" : "Not connected"}; ${answer}`;
+  const answer = [own?.message ?? t("The platform cannot be asked for the account."), own?.fix]
+    .filter(Boolean)
+    .join(" ");
+  return `${connected ? t("Connected") : t("Not connected")}; ${answer}`;
 }

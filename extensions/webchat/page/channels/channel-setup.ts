@@ -1,5 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { fields, nonEmpty } from "../model/json.ts";
+import { t } from "../words/words.ts";
 
 /** The setup of an account of one channel. */
 export type Setup = Answers["channels.setups"]["channels"][number];
@@ -58,6 +59,6 @@ export interface SetupProblem {
 
 /** The error of a refused request, for a form; the refusal is its cause. */
 export function problemOf(error: unknown): SetupProblem {
-  if (!(error instanceof Error)) return { message: "The request failed." };
+  if (!(error instanceof Error)) return { message: t("The request failed.") };
   return { message: error.message, field: nonEmpty(fields(fields(error.cause)["refusal"])["field"]) };
 }

@@ -1,5 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { size } from "../model/format.ts";
+import { t } from "../words/words.ts";
 
 /** A request to the gateway outside of the chat. Rejects like `Connection.request`. */
 export type Ask = <Method extends keyof Answers>(
@@ -76,21 +77,21 @@ const readAccount = (row: Shown) => ({
 function readCapabilities(reported: Reported | undefined) {
   if (reported === undefined) return { configured: false, login: false, capabilities: [] };
   const { limits, silent, login, methods } = reported;
-  const yes = (value: boolean): string => (value ? "yes" : "no");
+  const yes = (value: boolean): string => (value ? t("yes") : t("no"));
   const capabilities: readonly Capability[] = [
-    ["Format", limits.format],
-    ["Maximum message length", characters(limits.text)],
-    ["Maximum file size", size(limits.media)],
-    ["Maximum caption length", limits.caption === undefined ? "no captions" : characters(limits.caption)],
-    ["Maximum files per message", String(limits.album ?? 1)],
-    ["Silent messages", yes(silent)],
-    ["Linked with a code", yes(login)],
-    ["Connection methods", methods === undefined ? "not connected" : methods.join(", ")],
+    [t("Format"), limits.format],
+    [t("Maximum message length"), characters(limits.text)],
+    [t("Maximum file size"), size(limits.media)],
+    [t("Maximum caption length"), limits.caption === undefined ? t("no captions") : characters(limits.caption)],
+    [t("Maximum files per message"), String(limits.album ?? 1)],
+    [t("Silent messages"), yes(silent)],
+    [t("Linked with a code"), yes(login)],
+    [t("Connection methods"), methods === undefined ? t("not connected") : methods.join(", ")],
   ];
   return { configured: true, login, capabilities };
 }
 
-const characters = (count: number): string => `${count.toLocaleString("en")} characters`;
+const characters = (count: number): string => t("{n} characters", { n: count });
 
 /** The state of a login: its latest step, and its result. */
 export interface LoginView extends Pick<Answers["channels.login.wait"], "loginId" | "next" | "state"> {

@@ -14,6 +14,7 @@ import { ConversationLog } from "./log.tsx";
 import { Panels } from "./setup/panels.tsx";
 import { ShownView, viewTitle } from "./views.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
+import { t } from "../words/words.ts";
 
 /** The whole page. */
 export function App(props: { state: PageState; chat: Chat }): VNode {
@@ -66,7 +67,7 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
 function DrawingFailed(): VNode {
   return (
     <p class="outcome error" role="alert">
-      This part of the page could not be displayed. The browser's console shows the reason.
+      {t("This part of the page could not be displayed. The browser's console shows the reason.")}
     </p>
   );
 }

@@ -6,6 +6,7 @@ import { hitsIn, saidMessages, type SaidMessage } from "../model/find.ts";
 import type { PageState } from "../model/state.ts";
 import { showInLog } from "./common/hooks.ts";
 import { Icon } from "./common/icons.tsx";
+import { t } from "../words/words.ts";
 
 /** Messages of a conversation that are asked for at once. */
 const PAGE = 1000;
@@ -35,8 +36,8 @@ export function FindBar({ state, chat }: { readonly state: PageState; readonly c
       <input
         ref={field}
         type="search"
-        aria-label="Search in this conversation"
-        placeholder="Search in this conversation"
+        aria-label={t("Search in this conversation")}
+        placeholder={t("Search in this conversation")}
         value={query}
         onInput={(event) => setQuery(event.currentTarget.value)}
         onKeyDown={pressed}
@@ -45,7 +46,7 @@ export function FindBar({ state, chat }: { readonly state: PageState; readonly c
       <button
         type="button"
         class="plain-icon"
-        aria-label="Earlier hit"
+        aria-label={t("Earlier hit")}
         disabled={hits.length === 0}
         onClick={() => step(-1)}
       >
@@ -54,13 +55,13 @@ export function FindBar({ state, chat }: { readonly state: PageState; readonly c
       <button
         type="button"
         class="plain-icon"
-        aria-label="Later hit"
+        aria-label={t("Later hit")}
         disabled={hits.length === 0}
         onClick={() => step(1)}
       >
         <Icon name="down" />
       </button>
-      <button type="button" class="plain-icon" aria-label="Close the search" onClick={() => chat.find(false)}>
+      <button type="button" class="plain-icon" aria-label={t("Close the search")} onClick={() => chat.find(false)}>
         <Icon name="close" />
       </button>
     </search>
@@ -70,9 +71,9 @@ export function FindBar({ state, chat }: { readonly state: PageState; readonly c
 function countText(query: string, found: { at: number; count: number; isReading: boolean }): string {
   const { at, count, isReading } = found;
   if (query.trim() === "") return "";
-  const more = isReading ? ", reading on…" : "";
-  if (count > 0) return `${at + 1} of ${count}${more}`;
-  return isReading ? "Reading…" : "No message has this";
+  if (count > 0 && isReading) return t("{at} of {count}, reading on…", { at: at + 1, count });
+  if (count > 0) return t("{at} of {count}", { at: at + 1, count });
+  return isReading ? t("Reading…") : t("No message has this");
 }
 
 /** All messages of the open conversation, the oldest first; read page by page, and anew when it goes on. */

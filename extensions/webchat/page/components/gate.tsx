@@ -3,6 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { sentence } from "../model/format.ts";
 import { Logo } from "./common/icons.tsx";
+import { rich } from "../words/rich.ts";
+import { t } from "../words/words.ts";
 
 /** Asks for the token when none is known or the known one was refused. */
 export function TokenForm(props: { message: string; offered: boolean; chat: Chat }): VNode {
@@ -17,10 +19,12 @@ export function TokenForm(props: { message: string; offered: boolean; chat: Chat
     <main class="gate">
       <form onSubmit={submit}>
         <Logo />
-        <h1>Sign in to the gateway</h1>
+        <h1>{t("Sign in to the gateway")}</h1>
         <p>
-          On the machine that runs it, <code>openclaw dashboard</code> prints a link that signs you in. You can also
-          paste the token here.
+          {rich(
+            "On the machine that runs it, {code} prints a link that signs you in. You can also paste the token here.",
+            { code: <code>openclaw dashboard</code> },
+          )}
         </p>
         {props.message !== "" && (
           <p class="outcome error" role="alert">
@@ -29,11 +33,11 @@ export function TokenForm(props: { message: string; offered: boolean; chat: Chat
         )}
         {props.offered && <LinkTokenQuestion chat={props.chat} />}
         <label>
-          Token
+          {t("Token")}
           <input ref={field} type="password" autocomplete="off" spellcheck={false} required />
         </label>
         <button type="submit" class="primary">
-          Sign in
+          {t("Sign in")}
         </button>
       </form>
     </main>
@@ -46,14 +50,15 @@ export function LinkTokenQuestion(props: { chat: Chat }): VNode {
   return (
     <div class="banner">
       <p>
-        The link that was opened contains a token for this gateway. Use it only if the link is yours or from openclaw
-        dashboard.
+        {t(
+          "The link that was opened contains a token for this gateway. Use it only if the link is yours or from openclaw dashboard.",
+        )}
       </p>
       <button type="button" class="quiet" onClick={() => chat.answerOffer(true)}>
-        Sign in with the link's token
+        {t("Sign in with the link's token")}
       </button>
       <button type="button" class="quiet" onClick={() => chat.answerOffer(false)}>
-        Ignore it
+        {t("Ignore it")}
       </button>
     </div>
   );

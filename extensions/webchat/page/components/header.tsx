@@ -8,6 +8,7 @@ import { Icon } from "./common/icons.tsx";
 import { SessionSettings } from "./settings/settings.tsx";
 import { useNow } from "./common/hooks.ts";
 import { viewTitle } from "./views.tsx";
+import { t } from "../words/words.ts";
 
 /** The name of the session or the view, the session's tokens, and the state of the connection. */
 export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolean; menu: () => void }): VNode {
@@ -16,7 +17,7 @@ export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolea
   return (
     <header class="header">
       {narrow && (
-        <button type="button" class="plain-icon" aria-label="Sessions" aria-haspopup="dialog" onClick={menu}>
+        <button type="button" class="plain-icon" aria-label={t("Sessions")} aria-haspopup="dialog" onClick={menu}>
           <Icon name="menu" />
         </button>
       )}
@@ -26,8 +27,8 @@ export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolea
         <button
           type="button"
           class="plain-icon"
-          aria-label="Search in this conversation"
-          title="Search in this conversation (Ctrl+Shift+F)"
+          aria-label={t("Search in this conversation")}
+          title={t("Search in this conversation (Ctrl+Shift+F)")}
           aria-expanded={state.shown.find === true}
           onClick={() => chat.find(state.shown.find !== true)}
         >
@@ -50,7 +51,7 @@ function SessionFacts({ state }: { readonly state: PageState }): VNode {
     <>
       <h1>{sessionTitle(state.sessionKey, row?.label)}</h1>
       {agent !== undefined && <span class="tag">{agent}</span>}
-      {demo && <span class="tag">demo model</span>}
+      {demo && <span class="tag">{t("demo model")}</span>}
       <Tokens state={state} />
     </>
   );
@@ -63,8 +64,8 @@ function SettingsButton(props: { state: PageState; chat: Chat }): VNode {
       <button
         type="button"
         class="plain-icon"
-        aria-label="Session settings"
-        title="Session settings"
+        aria-label={t("Session settings")}
+        title={t("Session settings")}
         aria-haspopup="dialog"
         onClick={() => setOpen(true)}
       >
@@ -79,14 +80,17 @@ function Tokens(props: { state: PageState }): VNode | null {
   const tokens = openRow(props.state)?.tokens;
   if (tokens === undefined || tokens.input + tokens.output + tokens.total === 0) return null;
   const share = tokens.window > 0 ? Math.min(100, Math.round((tokens.total / tokens.window) * 100)) : undefined;
-  const detail = `Tokens of this session: ${tokens.input} in, ${tokens.output} out`;
-  const context = share === undefined ? "" : `; ${tokens.total} of ${tokens.window} in the model's window`;
+  const detail = t("Tokens of this session: {input} in, {output} out", { input: tokens.input, output: tokens.output });
+  const context =
+    share === undefined
+      ? ""
+      : t("; {total} of {window} in the model's window", { total: tokens.total, window: tokens.window });
   return (
     <p class="tokens" title={detail + context}>
       <span class="tokens-both">
-        {shortCount(tokens.input)} in · {shortCount(tokens.output)} out
+        {t("{input} in · {output} out", { input: shortCount(tokens.input), output: shortCount(tokens.output) })}
       </span>
-      {share !== undefined && <span class="tokens-share">{share}% of context</span>}
+      {share !== undefined && <span class="tokens-share">{t("{share}% of context", { share })}</span>}
     </p>
   );
 }
@@ -106,7 +110,7 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
           </p>
           {OF_A_KEY.test(problem.message) && chat.mayChangeModel && (
             <button type="button" class="quiet" aria-haspopup="dialog" onClick={() => chat.show("model")}>
-              Change the key
+              {t("Change the key")}
             </button>
           )}
         </div>
@@ -122,7 +126,7 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
       {state.shown.notice !== undefined && (
         <div class="banner warning" role="alert">
           <p>{sentence(state.shown.notice)}</p>
-          <button type="button" class="plain-icon" aria-label="Dismiss" onClick={() => chat.showNotice()}>
+          <button type="button" class="plain-icon" aria-label={t("Dismiss")} onClick={() => chat.showNotice()}>
             <Icon name="close" />
           </button>
         </div>
@@ -138,15 +142,18 @@ const problemText = (message: string, chat: Chat): string =>
   sentence(chat.mayChangeModel ? message.replace(OF_A_KEY, "") : message);
 
 const turnedAwayText = (count: number): string =>
-  `${count === 1 ? "One person wrote and has" : `${count} people wrote and have`} no pairing code, because too many others are waiting.`;
+  t(
+    "{n} person wrote and has no pairing code, because too many others are waiting.|{n} people wrote and have no pairing code, because too many others are waiting.",
+    { n: count },
+  );
 
 const LABELS: Readonly<Record<Link["state"], string>> = {
-  connecting: "Connecting",
-  connected: "Connected",
-  waiting: "Reconnecting",
-  offline: "Offline",
-  unauthorized: "Not signed in",
-  refused: "Refused",
+  connecting: t("Connecting"),
+  connected: t("Connected"),
+  waiting: t("Reconnecting"),
+  offline: t("Offline"),
+  unauthorized: t("Not signed in"),
+  refused: t("Refused"),
 };
 
 /** The state of the connection. Screen readers do not read the seconds. */
@@ -158,7 +165,7 @@ function LinkState(props: { link: Link }): VNode {
     <div class={`link-state ${link.state}`}>
       <span class="dot" aria-hidden="true" />
       <span role="status">{LABELS[link.state]}</span>
-      {link.state === "waiting" && <span aria-hidden="true">{seconds > 0 ? ` in ${seconds} s` : "…"}</span>}
+      {link.state === "waiting" && <span aria-hidden="true">{seconds > 0 ? t(" in {n} s", { n: seconds }) : "…"}</span>}
     </div>
   );
 }
@@ -168,12 +175,14 @@ function LinkBanner(props: { link: Link; chat: Chat }): VNode | null {
   const { link, chat } = props;
   if (link.state !== "waiting" && link.state !== "refused" && link.state !== "offline") return null;
   const reason = link.state === "waiting" ? link.reason : undefined;
-  const message = link.state === "refused" ? link.message : (reason ?? "This device is offline.");
+  const message = link.state === "refused" ? link.message : (reason ?? t("This device is offline."));
   return (
     <div class="banner">
-      <p>{sentence(message)} Messages that you send wait here until the connection is back.</p>
+      <p>
+        {sentence(message)} {t("Messages that you send wait here until the connection is back.")}
+      </p>
       <button type="button" class="quiet" onClick={() => chat.retryNow()}>
-        Try now
+        {t("Try now")}
       </button>
     </div>
   );

@@ -9,6 +9,7 @@ import { NOT_LOADED, useLoaded } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { FirstSteps } from "./setup/first-steps.tsx";
 import { TurnView } from "./turn.tsx";
+import { t } from "../words/words.ts";
 
 const NO_METHODS: readonly string[] = [];
 
@@ -33,11 +34,11 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
   return (
     <div class="log-frame">
       {state.shown.find === true && finder !== undefined && <finder.FindBar state={state} chat={chat} />}
-      <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation">
+      <div class="log" ref={scroller} tabIndex={0} role="region" aria-label={t("Conversation")}>
         <div class="column" ref={content}>
           {hasMore && (
             <button type="button" class="quiet earlier" onClick={() => chat.loadEarlier()}>
-              Show earlier messages
+              {t("Show earlier messages")}
             </button>
           )}
           {shown.length === 0 && loaded && <Welcome state={state} chat={chat} />}
@@ -45,7 +46,7 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
         </div>
       </div>
       {isScrolledUp && (
-        <button type="button" class="round jump" aria-label="Go to the latest message" onClick={toEnd}>
+        <button type="button" class="round jump" aria-label={t("Go to the latest message")} onClick={toEnd}>
           <Icon name="down" />
         </button>
       )}
@@ -99,7 +100,7 @@ function PlainTurn(props: { turn: DisplayedTurn }): VNode {
       <div class="said">
         <p class="plain">{textOf(props.turn)}</p>
       </div>
-      <p class="outcome error">This message could not be displayed; this is its text without formatting.</p>
+      <p class="outcome error">{t("This message could not be displayed; this is its text without formatting.")}</p>
     </li>
   );
 }
@@ -179,7 +180,7 @@ function Announcements(props: { sessionKey: string; loaded: boolean; shown: read
     setSpoken(text);
   }, [sessionKey, loaded, text]);
   return (
-    <div class="unseen" role="log" aria-live="polite" aria-label="Finished answers">
+    <div class="unseen" role="log" aria-live="polite" aria-label={t("Finished answers")}>
       {spoken}
     </div>
   );
@@ -190,7 +191,7 @@ function textOf(turn: DisplayedTurn): string {
   return [...texts, turn.error?.text ?? ""].filter((line) => line !== "").join("\n");
 }
 
-const IDEAS = ["list the files", "read README.md", "run date"];
+const IDEAS = [t("list the files"), t("read README.md"), t("run date")];
 
 /** The content of an empty conversation. */
 function Welcome(props: { state: PageState; chat: Chat }): VNode {
@@ -198,13 +199,13 @@ function Welcome(props: { state: PageState; chat: Chat }): VNode {
   const { demo } = state.status.model;
   const hasSteps = state.hello?.methods.includes("openclaw.setup.activate") === true;
   return (
-    <section class="welcome" aria-label="Welcome">
+    <section class="welcome" aria-label={t("Welcome")}>
       <Logo />
-      <h2>What can I do for you?</h2>
+      <h2>{t("What can I do for you?")}</h2>
       <p>
         {demo && !hasSteps
           ? DEMO
-          : "Ask anything. The agent works in its own workspace, and asks you before it runs a command."}
+          : t("Ask anything. The agent works in its own workspace, and asks you before it runs a command.")}
       </p>
       <FirstSteps state={state} chat={chat} />
       <div class="ideas">
@@ -218,5 +219,6 @@ function Welcome(props: { state: PageState; chat: Chat }): VNode {
   );
 }
 
-const DEMO =
-  "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases. The operator can connect a real model.";
+const DEMO = t(
+  "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases. The operator can connect a real model.",
+);

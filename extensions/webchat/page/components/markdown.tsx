@@ -8,6 +8,7 @@ import { markdownPieces } from "../markdown/markdown.ts";
 import type { Piece } from "../markdown/markdown.ts";
 import { copyText } from "./common/clipboard.ts";
 import { showInLog, useLoaded } from "./common/hooks.ts";
+import { t } from "../words/words.ts";
 
 /** Maximum levels of nested quotes and lists. Deeper levels are shown without their marks. */
 const MAX_DEPTH = 24;
@@ -43,7 +44,7 @@ const markId = (id: string, at: number): string => `note-mark-${id}-${at}`;
 
 function Footnotes({ id, notes }: { readonly id: string; readonly notes: readonly Footnote[] }): VNode {
   return (
-    <section class="footnotes" aria-label="Footnotes">
+    <section class="footnotes" aria-label={t("Footnotes")}>
       <ol>
         {notes.map(({ name, text }, at) => (
           <li key={name} id={noteId(id, at)} tabIndex={-1}>
@@ -51,7 +52,7 @@ function Footnotes({ id, notes }: { readonly id: string; readonly notes: readonl
             <button
               type="button"
               class="link"
-              aria-label={`Back to the text at ${at + 1}`}
+              aria-label={t("Back to the text at {at}", { at: at + 1 })}
               onClick={() => goTo(markId(id, at))}
             >
               ↩
@@ -77,7 +78,7 @@ function NotedText({ text }: { readonly text: string }): VNode {
               type="button"
               class="link"
               id={markId(id, piece)}
-              aria-label={`Footnote ${piece + 1}`}
+              aria-label={t("Footnote {at}", { at: piece + 1 })}
               onClick={() => goTo(noteId(id, piece))}
             >
               {piece + 1}
@@ -147,7 +148,7 @@ function blockView(block: Block, depth: number): VNode | VNode[] {
 }
 
 function Code({ text, language }: { text: string; language: string }): VNode {
-  const [label, setLabel] = useState("Copy");
+  const [label, setLabel] = useState(COPY);
   const colours = useLoaded(
     language !== "",
     () => import("../markdown/highlight.ts"),
@@ -156,9 +157,9 @@ function Code({ text, language }: { text: string; language: string }): VNode {
   );
   const showResult = (result: string): void => {
     setLabel(result);
-    setTimeout(() => setLabel("Copy"), 1600);
+    setTimeout(() => setLabel(COPY), 1600);
   };
-  const copy = (): void => void copyText(text).then((isDone) => showResult(isDone ? "Copied" : "Copy failed"));
+  const copy = (): void => void copyText(text).then((isDone) => showResult(isDone ? t("Copied") : t("Copy failed")));
   return (
     <div class="code">
       <div class="code-bar">
@@ -173,6 +174,8 @@ function Code({ text, language }: { text: string; language: string }): VNode {
     </div>
   );
 }
+
+const COPY = t("Copy");
 
 /** The code with a colour for each kind of its pieces, once the colours are loaded. */
 const coloured = (text: string, language: string, highlighted: typeof Highlighted | undefined): ComponentChildren =>
@@ -214,7 +217,7 @@ function tableView({ head, rows, align }: Table): VNode {
     </tr>
   );
   return (
-    <div class="table" role="group" aria-label="Table" tabIndex={0}>
+    <div class="table" role="group" aria-label={t("Table")} tabIndex={0}>
       <table dir="auto">
         <thead>{row(head, "th")}</thead>
         <tbody>{rows.map((cells) => row(cells, "td"))}</tbody>
@@ -245,7 +248,7 @@ function inlineView(inline: Inline): ComponentChildren {
     case "link":
       return link(inline.href, inline.children.length > 0 ? inlines(inline.children) : inline.href);
     case "image":
-      return imageView(inline.src, inline.alt || "image");
+      return imageView(inline.src, inline.alt || t("image"));
   }
 }
 

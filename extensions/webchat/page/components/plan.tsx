@@ -1,10 +1,11 @@
 import type { VNode } from "preact";
 import type { Plan, PlanStep } from "../model/plan.ts";
+import { t } from "../words/words.ts";
 
 const STATES: Readonly<Record<PlanStep["status"], readonly [mark: string, text: string]>> = {
-  pending: ["○", "Not begun"],
-  in_progress: ["▸", "In progress"],
-  completed: ["✓", "Done"],
+  pending: ["○", t("Not begun")],
+  in_progress: ["▸", t("In progress")],
+  completed: ["✓", t("Done")],
 };
 
 /** The agent's plan with the state of each step. Nothing for an empty one, which removes the plan. */
@@ -13,8 +14,8 @@ export function PlanCard(props: { plan: Plan }): VNode | null {
   if (steps.length === 0) return null;
   const done = steps.filter(({ status }) => status === "completed").length;
   return (
-    <section class="tool plan" aria-label="Plan">
-      <p class="tool-brief">{`${done} of ${steps.length} done`}</p>
+    <section class="tool plan" aria-label={t("Plan")}>
+      <p class="tool-brief">{t("{done} of {length} done", { done, length: steps.length })}</p>
       <p class="plain">{explanation}</p>
       <ol>
         {steps.map(({ step, status }) => (

@@ -7,6 +7,7 @@ import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { ViewLinks } from "./views.tsx";
+import { chosenLanguage, keepLanguage, LANGUAGES, t } from "../words/words.ts";
 
 interface SidebarProps {
   readonly state: PageState;
@@ -26,7 +27,7 @@ export function Drawer(props: SidebarProps & { open: boolean }): VNode {
     <dialog
       ref={dialog}
       class="drawer"
-      aria-label="Sessions"
+      aria-label={t("Sessions")}
       onClose={props.done}
       onClick={(event) => event.target === dialog.current && props.done()}
     >
@@ -41,7 +42,7 @@ export function Sidebar(props: SidebarProps): VNode {
   const now = useNow(60_000);
   const rows = listedSessions(state);
   return (
-    <nav class="sidebar" aria-label="Sessions">
+    <nav class="sidebar" aria-label={t("Sessions")}>
       <div class="brand">
         <Logo />
         <span>openclaw</span>
@@ -54,14 +55,36 @@ export function Sidebar(props: SidebarProps): VNode {
         {state.catalog.hasOlderSessions && (
           <li class="session more">
             <button type="button" class="link" onClick={() => chat.loadOlderSessions()}>
-              Show older chats
+              {t("Show older chats")}
             </button>
           </li>
         )}
       </ul>
       <ViewLinks state={state} chat={chat} done={done} />
-      <p class="version">{state.hello !== undefined && `gateway ${state.hello.version}`}</p>
+      <p class="version">
+        {state.hello !== undefined && t("gateway {version}", { version: state.hello.version })}
+        <LanguageChoice />
+      </p>
     </nav>
+  );
+}
+
+/** The language of the page: that of the browser, unless the person chooses one. */
+function LanguageChoice(): VNode {
+  return (
+    <select
+      class="choice"
+      aria-label={t("Language")}
+      value={chosenLanguage() ?? ""}
+      onChange={({ currentTarget }) => (keepLanguage(currentTarget.value), location.reload())}
+    >
+      <option value="">{t("Language of the browser")}</option>
+      {LANGUAGES.map(([code, name]) => (
+        <option key={code} value={code} lang={code}>
+          {name}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -94,16 +117,26 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
       <button type="button" aria-current={open ? "page" : undefined} onClick={() => (chat.open(row.key), done())}>
         <span class="session-title">{title}</span>
         <span class="session-facts">
-          {row.active && <span class="busy">working</span>}
+          {row.active && <span class="busy">{t("working")}</span>}
           {[agentTitle(state, row.key) ?? "", channel, when].filter((item) => item !== "").join(" · ")}
         </span>
       </button>
       {row.updatedAt !== undefined && (
         <span class="session-actions">
-          <button type="button" class="plain-icon" aria-label={`Rename ${title}`} onClick={() => setAsking("name")}>
+          <button
+            type="button"
+            class="plain-icon"
+            aria-label={t("Rename {title}", { title })}
+            onClick={() => setAsking("name")}
+          >
             <Icon name="pencil" />
           </button>
-          <button type="button" class="plain-icon" aria-label={`Delete ${title}`} onClick={() => setAsking("delete")}>
+          <button
+            type="button"
+            class="plain-icon"
+            aria-label={t("Delete {title}", { title })}
+            onClick={() => setAsking("delete")}
+          >
             <Icon name="trash" />
           </button>
         </span>
@@ -131,12 +164,12 @@ function RenameForm(props: AskProps): VNode {
       <form onSubmit={(event) => (event.preventDefault(), save())}>
         <input
           ref={field}
-          aria-label="Name of the session"
+          aria-label={t("Name of the session")}
           defaultValue={sessionTitle(row.key, row.label)}
           onKeyDown={(event) => event.key === "Escape" && (event.stopPropagation(), event.preventDefault(), close())}
         />
         <button type="submit" class="primary">
-          Save
+          {t("Save")}
         </button>
       </form>
     </li>
@@ -148,13 +181,17 @@ function DeleteQuestion(props: AskProps): VNode {
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => keep.current?.focus(), []);
   return (
-    <li class="session asking" role="group" aria-label={`Delete ${sessionTitle(row.key, row.label)}?`}>
-      <span>Delete “{sessionTitle(row.key, row.label)}”?</span>
+    <li
+      class="session asking"
+      role="group"
+      aria-label={t("Delete {title}?", { title: sessionTitle(row.key, row.label) })}
+    >
+      <span>{t("Delete “{title}”?", { title: sessionTitle(row.key, row.label) })}</span>
       <button type="button" class="quiet danger" onClick={() => (chat.remove(row.key), close())}>
-        Delete
+        {t("Delete")}
       </button>
       <button type="button" class="quiet" ref={keep} onClick={close}>
-        Keep
+        {t("Keep")}
       </button>
     </li>
   );
@@ -170,12 +207,12 @@ function NewChat(props: { state: PageState; chat: Chat; done: () => void }): VNo
     <div class="new-chat-row">
       <button type="button" class="new-chat" onClick={() => (chat.startNew(agent?.id), done())}>
         <Icon name="plus" />
-        New chat
+        {t("New chat")}
       </button>
       {agents.length > 1 && (
         <select
           class="choice"
-          aria-label="Agent of new chats"
+          aria-label={t("Agent of new chats")}
           value={agent?.id}
           onChange={(event) => setChosen(event.currentTarget.value)}
         >

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { fields, nonEmpty } from "../model/json.ts";
 import type { ToolPart } from "../model/transcript.ts";
 import { Icon } from "./common/icons.tsx";
+import { t } from "../words/words.ts";
 
 /** A tool call with its result; the details are closed at first. */
 export function ToolCall(props: { part: ToolPart }): VNode {
@@ -18,11 +19,11 @@ export function ToolCall(props: { part: ToolPart }): VNode {
           <Icon name="chevron" />
         </summary>
         <div class="tool-body">
-          <p class="tool-part">Arguments</p>
+          <p class="tool-part">{t("Arguments")}</p>
           <pre tabIndex={0}>{pretty(part.args)}</pre>
           {part.result !== "" && (
             <>
-              <p class="tool-part">{part.state === "failed" ? "Error" : "Result"}</p>
+              <p class="tool-part">{part.state === "failed" ? t("Error") : t("Result")}</p>
               <pre tabIndex={0}>{part.result}</pre>
             </>
           )}

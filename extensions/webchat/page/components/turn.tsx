@@ -9,8 +9,9 @@ import type { DisplayedTurn } from "../model/view.ts";
 import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";
 import { TurnActs } from "./turns/turn-acts.tsx";
+import { t } from "../words/words.ts";
 
-const SPEAKERS = { user: "You", assistant: "Agent", note: "Note" } as const;
+const SPEAKERS = { user: t("You:"), assistant: t("Agent:"), note: t("Note:") } as const;
 
 /** Draws a Markdown text, which may still grow. */
 export type MarkdownView = (props: { text: string; growing: boolean }) => VNode;
@@ -59,7 +60,7 @@ export function TurnView(props: TurnProps): VNode {
 /** The writer of a turn: visible for a named sender, otherwise only for screen readers. */
 function Speaker(props: { turn: DisplayedTurn }): VNode {
   const { role, sender } = props.turn;
-  return sender === undefined ? <span class="unseen">{SPEAKERS[role]}:</span> : <span class="sender">{sender}</span>;
+  return sender === undefined ? <span class="unseen">{SPEAKERS[role]}</span> : <span class="sender">{sender}</span>;
 }
 
 interface PartProps extends Pick<TurnProps, "turn" | "markdown"> {
@@ -81,7 +82,7 @@ function PartView(props: PartProps): VNode | null {
     case "thinking":
       return (
         <details class="thinking">
-          <summary>{growing ? "Thinking…" : "Thought"}</summary>
+          <summary>{growing ? t("Thinking…") : t("Thought")}</summary>
           <p class="plain">{part.text}</p>
         </details>
       );
@@ -102,7 +103,7 @@ function Working(props: { phase?: string | undefined }): VNode {
         <i />
         <i />
       </span>
-      <span class={props.phase === undefined ? "unseen" : ""}>{props.phase ?? "Working"}</span>
+      <span class={props.phase === undefined ? "unseen" : ""}>{props.phase ?? t("Working")}</span>
     </p>
   );
 }
@@ -110,25 +111,25 @@ function Working(props: { phase?: string | undefined }): VNode {
 function Delivery(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
   const { turn, chat } = props;
   if (turn.delivery === undefined) return null;
-  if (turn.delivery === "sending") return <p class="delivery">Sending…</p>;
-  if (turn.delivery === "queued") return <p class="delivery">Will be sent when the gateway is back</p>;
+  if (turn.delivery === "sending") return <p class="delivery">{t("Sending…")}</p>;
+  if (turn.delivery === "queued") return <p class="delivery">{t("Will be sent when the gateway is back")}</p>;
   const runId = turn.runIds[0] ?? "";
   if (turn.delivery === "waiting") {
     const { inboxId = 0 } = turn;
     return (
       <p class="delivery">
-        Waits for its turn ·{" "}
+        {t("Waits for its turn ·")}{" "}
         <button type="button" class="link" onClick={() => chat.withdraw(inboxId, runId)}>
-          Withdraw
+          {t("Withdraw")}
         </button>
       </p>
     );
   }
   return (
     <p class="delivery failed">
-      Not sent: {turn.deliveryError}{" "}
+      {t("Not sent: {reason}", { reason: turn.deliveryError ?? "" })}{" "}
       <button type="button" class="link" onClick={() => chat.resend(runId)}>
-        Send again
+        {t("Send again")}
       </button>
     </p>
   );
@@ -136,10 +137,10 @@ function Delivery(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
 
 /** What a person at the page changes after failures of these kinds. */
 const MENDS: Readonly<Record<string, string>> = {
-  auth: "Change the key",
-  billing: "Change the key",
-  rate_limit: "Change the key",
-  model_missing: "Change the model",
+  auth: t("Change the key"),
+  billing: t("Change the key"),
+  rate_limit: t("Change the key"),
+  model_missing: t("Change the model"),
 };
 
 function Outcome(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
@@ -160,12 +161,25 @@ function Outcome(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
   if (turn.live === true || turn.role !== "assistant") return null;
   const { usage } = turn;
   const tokens =
-    usage === undefined ? "" : `${shortCount(usage.input + usage.cached)} in · ${shortCount(usage.output)} out`;
+    usage === undefined
+      ? ""
+      : t("{input} in · {output} out", {
+          input: shortCount(usage.input + usage.cached),
+          output: shortCount(usage.output),
+        });
   const cost = dollars(usage?.cost ?? 0) ?? "";
-  const shown = [turn.aborted === true ? "Stopped" : "", turn.model ?? "", tokens, cost].filter((item) => item !== "");
+  const shown = [turn.aborted === true ? t("Stopped") : "", turn.model ?? "", tokens, cost].filter(
+    (item) => item !== "",
+  );
   if (shown.length === 0) return null;
   const title =
-    usage === undefined ? "" : `Tokens: ${usage.input} in, ${usage.cached} from the cache, ${usage.output} out`;
+    usage === undefined
+      ? ""
+      : t("Tokens: {input} in, {cached} from the cache, {output} out", {
+          input: usage.input,
+          cached: usage.cached,
+          output: usage.output,
+        });
   return (
     <p class="outcome" title={title}>
       {shown.join(" · ")}

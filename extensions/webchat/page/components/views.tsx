@@ -4,6 +4,7 @@ import { addressOf } from "../model/address.ts";
 import { needsOf, type PageState, type PageView, VIEWS } from "../model/state.ts";
 import { Icon, type IconName } from "./common/icons.tsx";
 import type { ViewProps } from "./views/view-parts.tsx";
+import { t } from "../words/words.ts";
 
 type Content = (props: ViewProps) => VNode;
 
@@ -20,91 +21,91 @@ interface ViewFacts {
 /** The views beside the chat. The code of each is loaded when it is opened. */
 const FACTS: Readonly<Record<PageView, ViewFacts>> = {
   needs: {
-    title: "Needs you",
+    title: t("Needs you"),
     icon: "bell",
     methods: ["status"],
     load: async () => (await import("./views/needs.tsx")).NeedsView,
   },
   conversations: {
-    title: "All chats",
+    title: t("All chats"),
     icon: "search",
     methods: ["sessions.list", "sessions.search"],
     load: async () => (await import("./views/conversations.tsx")).ConversationsView,
   },
   channels: {
-    title: "Channels",
+    title: t("Channels"),
     icon: "plug",
     methods: ["channels.status", "channels.capabilities", "channels.setups"],
     load: async () => (await import("./views/channels.tsx")).ChannelsView,
   },
   people: {
-    title: "People",
+    title: t("People"),
     icon: "people",
     methods: ["pairing.list", "owners.list"],
     load: async () => (await import("./views/people.tsx")).PeopleView,
   },
   jobs: {
-    title: "Jobs",
+    title: t("Jobs"),
     icon: "clock",
     methods: ["cron.list", "cron.runs"],
     load: async () => (await import("./views/jobs.tsx")).JobsView,
   },
   usage: {
-    title: "Usage",
+    title: t("Usage"),
     icon: "bars",
     methods: ["usage.cost", "usage.status"],
     load: async () => (await import("./views/usage.tsx")).UsageView,
   },
   agents: {
-    title: "Agents",
+    title: t("Agents"),
     icon: "agent",
     methods: ["agents.list", "agents.files.list"],
     load: async () => (await import("./views/agents.tsx")).AgentsView,
   },
   memory: {
-    title: "Memory",
+    title: t("Memory"),
     icon: "note",
     methods: ["doctor.memory.status", "memory.notes", "memory.note", "tools.invoke"],
     load: async () => (await import("./views/memory.tsx")).MemoryView,
   },
   skills: {
-    title: "Skills",
+    title: t("Skills"),
     icon: "book",
     methods: ["skills.status"],
     load: async () => (await import("./views/skills.tsx")).SkillsView,
   },
   plugins: {
-    title: "Plugins",
+    title: t("Plugins"),
     icon: "puzzle",
     methods: ["plugins.list"],
     load: async () => (await import("./views/plugins.tsx")).PluginsView,
   },
   tools: {
-    title: "Tools",
+    title: t("Tools"),
     icon: "shield",
     methods: ["tools.catalog", "policy.explain"],
     load: async () => (await import("./policy/tools.tsx")).ToolsView,
   },
   models: {
-    title: "Models",
+    title: t("Models"),
     icon: "key",
     methods: ["models.list", "models.authStatus"],
     load: async () => (await import("./views/models.tsx")).ModelsView,
   },
   health: {
-    title: "Health",
+    title: t("Health"),
     icon: "pulse",
     methods: ["status", "system.info"],
     load: async () => (await import("./views/health.tsx")).HealthView,
   },
   logs: {
-    title: "Logs",
+    title: t("Logs"),
     icon: "lines",
     methods: ["logs.tail"],
     load: async () => (await import("./views/logs.tsx")).LogsView,
   },
   config: {
-    title: "Config",
+    title: t("Config"),
     icon: "sliders",
     methods: ["config.get", "config.schema", "config.schema.lookup", "config.patch", "config.apply"],
     load: async () => (await import("./views/config.tsx")).ConfigView,
@@ -186,10 +187,10 @@ const isOther =
     one.view !== view;
 
 function Loading({ hasFailed }: { readonly hasFailed: boolean }): VNode {
-  if (!hasFailed) return <p class="hint view">Loading…</p>;
+  if (!hasFailed) return <p class="hint view">{t("Loading…")}</p>;
   return (
     <p class="outcome error" role="alert">
-      This view could not be loaded. Reload the page.
+      {t("This view could not be loaded. Reload the page.")}
     </p>
   );
 }

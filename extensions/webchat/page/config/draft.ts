@@ -1,5 +1,6 @@
 import { isRecord } from "../model/json.ts";
 import type { ConfigPath } from "./shape.ts";
+import { t } from "../words/words.ts";
 
 /** The gateway's placeholder for a value that clients do not see. Sent back, it keeps the value. */
 export const HIDDEN = "__OPENCLAW_REDACTED__";
@@ -115,9 +116,9 @@ export function rebased(base: unknown, draft: unknown, now: unknown): Rebased {
 
 /** A value for a person, on one line; what is hidden is not shown. */
 export function shownValue(value: unknown): string {
-  if (value === undefined) return "not set";
-  if (value === HIDDEN) return "a stored value";
-  if (typeof value === "boolean") return value ? "on" : "off";
-  if (typeof value === "string") return value === "" ? "an empty text" : value;
+  if (value === undefined) return t("not set");
+  if (value === HIDDEN) return t("a stored value");
+  if (typeof value === "boolean") return value ? t("on") : t("off");
+  if (typeof value === "string") return value === "" ? t("an empty text") : value;
   return JSON.stringify(value).replaceAll(`"${HIDDEN}"`, "a stored value");
 }

@@ -1,4 +1,5 @@
 import { isRecord, list, nonEmpty, strings } from "../model/json.ts";
+import { t } from "../words/words.ts";
 
 /** A node of the JSON Schema of the config. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
@@ -110,9 +111,12 @@ const limit = (value: unknown): number | undefined =>
 
 /** The numbers that are allowed, for a person; empty when all are. */
 export function limitsText({ min, max, above }: NumberLimits): string {
-  if (min !== undefined && max !== undefined) return `from ${min} to ${max}`;
-  const limits = [["at least", min] as const, ["above", above] as const, ["at most", max] as const];
-  return limits.flatMap(([words, value]) => (value === undefined ? [] : [`${words} ${value}`])).join(", ");
+  if (min !== undefined && max !== undefined) return t("from {min} to {max}", { min: String(min), max: String(max) });
+  return [
+    ...(min === undefined ? [] : [t("at least {limit}", { limit: String(min) })]),
+    ...(above === undefined ? [] : [t("above {limit}", { limit: String(above) })]),
+    ...(max === undefined ? [] : [t("at most {limit}", { limit: String(max) })]),
+  ].join(", ");
 }
 
 /** The number of a text, or why it cannot be one. */
@@ -121,11 +125,11 @@ export function numberFrom(
   limits: NumberLimits,
 ): { readonly value: number } | { readonly problem: string } {
   const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) return { problem: "This is no number." };
-  if (limits.isWhole && !Number.isInteger(value)) return { problem: "This has to be a whole number." };
+  if (text.trim() === "" || !Number.isFinite(value)) return { problem: t("This is no number.") };
+  if (limits.isWhole && !Number.isInteger(value)) return { problem: t("This has to be a whole number.") };
   const { min = -Infinity, max = Infinity, above = -Infinity } = limits;
   const fits = value >= min && value <= max && value > above;
-  return fits ? { value } : { problem: `This has to be ${limitsText(limits)}.` };
+  return fits ? { value } : { problem: t("This has to be {limits}.", { limits: limitsText(limits) }) };
 }
 
 /** What a person reads about a node. */
@@ -138,20 +142,20 @@ export function variantName(node: SchemaNode): string {
   const shape = shapeOf(node);
   switch (shape.kind) {
     case "switch":
-      return "on or off";
+      return t("on or off");
     case "fixed":
       return String(shape.value);
     case "choice":
-      return "a choice";
+      return t("a choice");
     case "number":
-      return "a number";
+      return t("a number");
     case "text":
-      return "a text";
+      return t("a text");
     case "lines":
     case "items":
-      return "a list";
+      return t("a list");
     default:
-      return isReference(node) ? "kept elsewhere" : "several keys";
+      return isReference(node) ? t("kept elsewhere") : t("several keys");
   }
 }
 

@@ -1,5 +1,6 @@
 import JSON5 from "json5";
 import { keyOf } from "./form.ts";
+import { t } from "../words/words.ts";
 
 /** A place in a text that is no JSON5, from 1. */
 export interface TextProblem {
@@ -14,7 +15,7 @@ export function readText(text: string): { readonly value: unknown } | { readonly
   try {
     return { value: JSON5.parse<unknown>(text) };
   } catch (error) {
-    const words = error instanceof Error ? error.message : "This is no JSON5.";
+    const words = error instanceof Error ? error.message : t("This is no JSON5.");
     // The parser says the place in its words, too.
     const place = / at (\d+):(\d+)$/.exec(words);
     const message = words.replace(/^JSON5: /, "").replace(/ at \d+:\d+$/, "");

@@ -1,6 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { lasting } from "../model/format.ts";
 import type { PageView } from "../model/state.ts";
+import { language, t } from "../words/words.ts";
 
 type Status = Answers["status"];
 
@@ -38,8 +39,10 @@ const ofStart = ({ safeMode }: Status): readonly Trouble[] =>
     ? []
     : [
         {
-          what: "The gateway is in safe mode: channels and jobs are off, because several starts of five minutes ended without a stop.",
-          fix: "See in the log why they ended. Then start it with everything on:",
+          what: t(
+            "The gateway is in safe mode: channels and jobs are off, because several starts of five minutes ended without a stop.",
+          ),
+          fix: t("See in the log why they ended. Then start it with everything on:"),
           command: "openclaw gateway restart --normal",
           view: "logs",
         },
@@ -67,15 +70,20 @@ function ofReadiness({ ready, config, safeMode, channels = [] }: Status): readon
 function ofModel({ model, failing }: Status): readonly Trouble[] {
   const unusable = model?.problem === undefined ? [] : [{ what: model.problem, view: "models" as const }];
   if (failing === undefined) return unusable;
-  const what = `The latest ${failing.runs === 1 ? "run" : `${failing.runs} runs`} failed (${failing.kind.replaceAll("_", " ")}).`;
+  const what = t("The latest run failed ({kind}).|The latest {n} runs failed ({kind}).", {
+    n: failing.runs,
+    kind: failing.kind.replaceAll("_", " "),
+  });
   return [...unusable, { what, command: "openclaw runs list --failed", view: "models" }];
 }
 
 const ofWork = ({ stuck = [] }: Status, now: number): readonly Trouble[] =>
   stuck.map(({ session, doing, forMs }) => ({
-    what: `A conversation makes no progress: ${doing}, for ${lasting(forMs)}.`,
+    what: t("A conversation makes no progress: {doing}, for {time}.", { doing, time: lasting(forMs) }),
     sessionKey: session,
-    fix: `Since ${new Date(now - forMs).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}. Its answer can be stopped there.`,
+    fix: t("Since {time}. Its answer can be stopped there.", {
+      time: new Date(now - forMs).toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" }),
+    }),
   }));
 
 function ofMessages({ journal }: Status, now: number): readonly Trouble[] {
@@ -85,12 +93,15 @@ function ofMessages({ journal }: Status, now: number): readonly Trouble[] {
   return [
     ...(age < LATE_MS
       ? []
-      : [{ what: `A message has no answer for ${lasting(age)}.`, command: "openclaw inbox list" }]),
+      : [{ what: t("A message has no answer for {time}.", { time: lasting(age) }), command: "openclaw inbox list" }]),
     ...(staleLastDay === 0
       ? []
       : [
           {
-            what: `${many(staleLastDay, "message")} of the last day came too late to be answered, after an outage.`,
+            what: t(
+              "{n} message of the last day came too late to be answered, after an outage.|{n} messages of the last day came too late to be answered, after an outage.",
+              { n: staleLastDay },
+            ),
             command: "openclaw inbox list --all",
           },
         ]),
@@ -98,7 +109,10 @@ function ofMessages({ journal }: Status, now: number): readonly Trouble[] {
       ? []
       : [
           {
-            what: `${many(failedOutboxLastDay + unknownOutbox, "part")} of answers did not arrive, or may not have arrived.`,
+            what: t(
+              "{n} part of answers did not arrive, or may not have arrived.|{n} parts of answers did not arrive, or may not have arrived.",
+              { n: failedOutboxLastDay + unknownOutbox },
+            ),
             view: "needs" as const,
           },
         ]),
@@ -106,7 +120,7 @@ function ofMessages({ journal }: Status, now: number): readonly Trouble[] {
 }
 
 const ofSandbox = ({ agent }: { readonly agent: string }): Trouble => ({
-  what: `The sandbox of the agent ${agent} does not work.`,
+  what: t("The sandbox of the agent {agent} does not work.", { agent }),
   command: "openclaw doctor",
 });
 
@@ -116,7 +130,10 @@ function ofProcess({ eventLoop, upkeep }: Status): readonly Trouble[] {
     ...(eventLoop?.degraded === true
       ? [
           {
-            what: `The process is too busy${reasons === "" ? "" : ` (${reasons})`}: answers may come late.`,
+            what:
+              reasons === ""
+                ? t("The process is too busy: answers may come late.")
+                : t("The process is too busy ({reasons}): answers may come late.", { reasons }),
             view: "logs" as const,
           },
         ]
@@ -124,15 +141,13 @@ function ofProcess({ eventLoop, upkeep }: Status): readonly Trouble[] {
     ...(upkeep?.overBudget === true
       ? [
           {
-            what: "The conversations take more room on the disk than session.maintenance allows.",
+            what: t("The conversations take more room on the disk than session.maintenance allows."),
             command: "openclaw sessions cleanup --dry-run",
           },
         ]
       : []),
   ];
 }
-
-const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** The command with which a sentence ends. */
 const commandAtEnd = (text: string): string | undefined =>

@@ -1,6 +1,7 @@
 import type { Picture } from "./exchanges.ts";
 import { size } from "./format.ts";
 import type { Limits } from "./protocol.ts";
+import { t } from "../words/words.ts";
 
 /** Pixels of the longer side of an image that is scaled down. */
 const LONGEST_SIDE = 2048;
@@ -23,11 +24,15 @@ export async function readFiles(files: readonly File[], limits: Limits): Promise
 }
 
 async function readFile(file: File, limit: number): Promise<Picture | string> {
-  if (!file.type.startsWith("image/")) return `${file.name} is not an image.`;
+  if (!file.type.startsWith("image/")) return t("{name} is not an image.", { name: file.name });
   const fitting = file.size <= limit ? file : await scaledDown(file);
-  if (fitting === undefined) return `${file.name} could not be read as an image.`;
+  if (fitting === undefined) return t("{name} could not be read as an image.", { name: file.name });
   if (fitting.size > limit)
-    return `${file.name} is ${size(file.size)}; the gateway accepts images up to ${size(limit)}.`;
+    return t("{name} is {size}; the gateway accepts images up to {limit}.", {
+      name: file.name,
+      size: size(file.size),
+      limit: size(limit),
+    });
   return { name: file.name, mimeType: fitting.type, data: await base64(fitting) };
 }
 
@@ -50,7 +55,9 @@ export function base64(blob: Blob): Promise<string> {
       const url = typeof reader.result === "string" ? reader.result : "";
       resolve(url.slice(url.indexOf(",") + 1));
     });
-    reader.addEventListener("error", () => reject(reader.error ?? new Error(`Cannot read ${blob.type}`)));
+    reader.addEventListener("error", () =>
+      reject(reader.error ?? new Error(t("A file of type {type} cannot be read.", { type: blob.type }))),
+    );
     reader.readAsDataURL(blob);
   });
 }

@@ -21,6 +21,7 @@ import { isOpen, openRow, type Panel, type PageView } from "./state.ts";
 import type { Store } from "./store.ts";
 import { answeredLast, copyEnd, editingOf, lastOwn } from "./turn-acts.ts";
 import { type DisplayedTurn, shownTurns } from "./view.ts";
+import { t } from "../words/words.ts";
 
 /** The actions of a person on the page. Each returns at once; the state shows its result. */
 export class Chat {
@@ -170,14 +171,18 @@ export class Chat {
   /** Sends the text to the person of a chat app's conversation, without the agent; answers how that went. */
   async sendToPerson(sessionKey: string, message: string, key: string): Promise<{ isSent: boolean; told: string }> {
     const person = reachedPerson(sessionKey);
-    if (person === undefined) return { isSent: false, told: "This conversation has no person." };
+    if (person === undefined) return { isSent: false, told: t("This conversation has no person.") };
     const request = { ...person, message, idempotencyKey: key, tellFailure: true };
     const { state, reason } = await this.ask("send", request);
-    if (state === "failed") return { isSent: false, told: `Not sent: ${reason ?? "the reason is not known"}.` };
+    if (state === "failed")
+      return { isSent: false, told: t("Not sent: {reason}.", { reason: reason ?? t("the reason is not known") }) };
     await this.#note(sessionKey, message);
     return {
       isSent: true,
-      told: state === "sent" ? "Sent to the person." : `Queued: ${reason ?? "it is sent later"}.`,
+      told:
+        state === "sent"
+          ? t("Sent to the person.")
+          : t("Queued: {reason}.", { reason: reason ?? t("it is sent later") }),
     };
   }
 
@@ -326,7 +331,7 @@ export class Chat {
     const limit = this.#store.state().hello?.limits.payload ?? 0;
     // A frame above the limit would end each connection.
     if (frameBytes(exchange.sent) > limit)
-      this.#refuse(runId, `Too large: the gateway accepts messages up to ${size(limit)}.`);
+      this.#refuse(runId, t("Too large: the gateway accepts messages up to {limit}.", { limit: size(limit) }));
     else await this.#post(exchange, exchange.sent);
   }
 
@@ -380,7 +385,7 @@ export class Chat {
   /** Writes into the conversation what its person got, for those who read it; the agent does not see it. */
   async #note(sessionKey: string, text: string): Promise<void> {
     if (this.#store.state().hello?.methods.includes("chat.inject") !== true) return;
-    await this.ask("chat.inject", { sessionKey, message: text, label: "To the person" });
+    await this.ask("chat.inject", { sessionKey, message: text, label: t("To the person") });
     await this.#reading.history();
   }
 
@@ -562,7 +567,7 @@ function refresh(store: Store, reading: Promise<void>): void {
     if (error instanceof NoAnswerError) return;
     store.dispatch({
       type: "notice",
-      text: error instanceof Error ? error.message : "The gateway's data could not be read.",
+      text: error instanceof Error ? error.message : t("The gateway's data could not be read."),
     });
   });
 }

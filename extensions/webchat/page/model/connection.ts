@@ -3,6 +3,7 @@ import { readFrame, readHello } from "./protocol.ts";
 import type { GatewayFrame, Hello, RequestRefusal } from "./protocol.ts";
 import { fields, number, stringOr } from "./json.ts";
 import type { Link } from "./state.ts";
+import { t } from "../words/words.ts";
 
 /** A request that the gateway refused. */
 export class RefusedError extends Error {
@@ -54,7 +55,7 @@ export class PageConnection {
   #offline = false;
   #lastSeq = 0;
   #receivedAt = 0;
-  #reason = "The gateway cannot be reached.";
+  #reason = t("The gateway cannot be reached.");
   #restartMs: number | undefined;
   #retryTimer: number | undefined;
   #silenceTimer: number | undefined;
@@ -76,7 +77,7 @@ export class PageConnection {
 
   /** Sends a request. Rejects with RefusedError when the gateway refuses it, with NoAnswerError when no answer comes. */
   request<Method extends keyof Answers>(method: Method, params: Record<string, unknown>): Promise<Answers[Method]> {
-    if (!this.#ready) return Promise.reject(new NoAnswerError("Not connected."));
+    if (!this.#ready) return Promise.reject(new NoAnswerError(t("Not connected.")));
     return this.#send(method, params);
   }
 
@@ -84,7 +85,7 @@ export class PageConnection {
     const id = crypto.randomUUID();
     return new Promise<Payload>((resolve, reject) => {
       const timer = setTimeout(
-        () => this.#takePending(id)?.reject(new NoAnswerError(`No answer to ${method}.`)),
+        () => this.#takePending(id)?.reject(new NoAnswerError(t("No answer to {method}.", { method }))),
         ANSWER_MS,
       );
       this.#pending.set(id, { resolve, reject, timer });
@@ -142,7 +143,7 @@ export class PageConnection {
   }
 
   #shuttingDown(payload: Record<string, unknown>): void {
-    this.#reason = stringOr(payload["reason"], "The gateway is restarting.");
+    this.#reason = stringOr(payload["reason"], t("The gateway is restarting."));
     this.#restartMs = number(payload["restartExpectedMs"], 1000);
   }
 
@@ -161,7 +162,7 @@ export class PageConnection {
     this.#attempt = 0;
     this.#lastSeq = 0;
     this.#restartMs = undefined;
-    this.#reason = "The connection was lost.";
+    this.#reason = t("The connection was lost.");
     this.#watchSilence(hello.tickMs * 2);
     this.#events.link({ state: "connected" });
     this.#events.ready(hello);
@@ -217,7 +218,7 @@ export class PageConnection {
   #checkSilence(limit: number): void {
     if (this.#socket === undefined || Date.now() - this.#receivedAt <= limit) return;
     if (limit === 0 && isLoopback()) return;
-    this.#reason = "The gateway stopped answering.";
+    this.#reason = t("The gateway stopped answering.");
     this.#connectionLost("");
   }
 
@@ -229,15 +230,16 @@ export class PageConnection {
     this.#socket = undefined;
     this.#ready = false;
     socket?.close();
-    for (const id of this.#pending.keys()) this.#takePending(id)?.reject(new NoAnswerError("The connection was lost."));
+    for (const id of this.#pending.keys())
+      this.#takePending(id)?.reject(new NoAnswerError(t("The connection was lost.")));
   }
 }
 
 /** Refusals that a person at the page can do something about, by `details.code`. */
 const SIGN_IN_REFUSALS: Readonly<Record<string, string>> = {
   AUTH_TOKEN_MISSING: "",
-  AUTH_TOKEN_MISMATCH: "The gateway does not accept this token: it is incomplete, or the gateway has a new one.",
-  AUTH_RATE_LIMITED: "Too many wrong tokens came from this address, so the gateway accepts none for a while.",
+  AUTH_TOKEN_MISMATCH: t("The gateway does not accept this token: it is incomplete, or the gateway has a new one."),
+  AUTH_RATE_LIMITED: t("Too many wrong tokens came from this address, so the gateway accepts none for a while."),
 };
 
 function isLoopback(): boolean {

@@ -3,6 +3,7 @@ import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
 import { readParts, resultText } from "./transcript.ts";
 import type { Part, ToolPart } from "./transcript.ts";
+import { t } from "../words/words.ts";
 
 /** An image that is sent to the gateway; `data` is base64. */
 export interface Picture {
@@ -46,8 +47,8 @@ export interface Exchange {
   readonly reply: ExchangeReply;
 }
 
-const COMPACTING = "Summarising the conversation";
-const PHASES: Readonly<Record<string, string>> = { queued: "Queued", compacting: COMPACTING };
+const COMPACTING = t("Summarising the conversation");
+const PHASES: Readonly<Record<string, string>> = { queued: t("Queued"), compacting: COMPACTING };
 
 /** The state of an answer before its first event. */
 export const NO_REPLY_YET: ExchangeReply = { parts: [], state: "none", seq: -1 };
@@ -82,7 +83,7 @@ export function afterChat(reply: ExchangeReply, payload: unknown): ExchangeReply
         ...withEnd(reply, event, whole),
         seq,
         state: "error",
-        error: stringOr(event["errorMessage"], "The run failed."),
+        error: stringOr(event["errorMessage"], t("The run failed.")),
         failure: nonEmpty(fields(event["errorDetail"])["failoverReason"]),
       };
     default:

@@ -1,12 +1,27 @@
+import { language, t } from "../words/words.ts";
+
 const CHANNELS: Readonly<Record<string, string>> = {
-  cli: "Command line",
+  cli: t("Command line"),
   discord: "Discord",
   signal: "Signal",
   slack: "Slack",
   telegram: "Telegram",
-  webchat: "Web",
+  webchat: t("Web"),
   whatsapp: "WhatsApp",
 };
+
+const LIFECYCLES: Readonly<Record<string, string>> = {
+  off: t("off"),
+  stopped: t("stopped"),
+  starting: t("starting"),
+  running: t("running"),
+  trouble: t("in trouble"),
+  dead: t("given up"),
+  unknown: t("unknown"),
+};
+
+/** The state of a channel's account, as the gateway names it, for people. */
+export const lifecycleText = (lifecycle: string): string => LIFECYCLES[lifecycle] ?? lifecycle;
 
 /** The short form of a session key: without the `agent:` part of the default agent, and with `main` written in full. */
 export function plainKey(key: string, defaultAgent = "main"): string {
@@ -52,13 +67,13 @@ export function reachedPerson(key: string) {
 /** The title of a session without a label. */
 export function sessionTitle(key: string, label?: string): string {
   if (label !== undefined) return label;
-  if (plainKey(key) === "webchat:default:operator") return "Main chat";
+  if (plainKey(key) === "webchat:default:operator") return t("Main chat");
   const plain = withoutAgent(key);
-  if (plain.startsWith("webchat:")) return "New chat";
+  if (plain.startsWith("webchat:")) return t("New chat");
   const subagent = plain.split("::")[1];
-  if (subagent !== undefined) return `Subagent ${subagent}`;
+  if (subagent !== undefined) return t("Subagent {subagent}", { subagent });
   const group = /:group:(.+)$/.exec(plain)?.[1];
-  const peer = group === undefined ? plain.split(":").at(-1) : `group ${group}`;
+  const peer = group === undefined ? plain.split(":").at(-1) : t("group {group}", { group });
   return `${channelName(key)} · ${unescaped(peer ?? plain)}`;
 }
 
@@ -89,31 +104,36 @@ export function shortCount(value: number): string {
 /** A short text for an age: now, 5m, 3h, 2d, then the date. Both times are milliseconds since 1970. */
 export function ago(at: number, now: number): string {
   const minutes = Math.floor((now - at) / 60_000);
-  if (minutes < 1) return "now";
-  if (minutes < 60) return `${minutes}m`;
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h`;
-  if (minutes < 7 * 24 * 60) return `${Math.floor(minutes / (24 * 60))}d`;
-  return new Date(at).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+  if (minutes < 1) return t("now");
+  if (minutes < 60) return t("{n}m", { n: minutes });
+  if (minutes < 24 * 60) return t("{n}h", { n: Math.floor(minutes / 60) });
+  if (minutes < 7 * 24 * 60) return t("{n}d", { n: Math.floor(minutes / (24 * 60)) });
+  return new Date(at).toLocaleDateString(language(), { day: "numeric", month: "short" });
 }
 
 /** A number of bytes, as a text for people. */
 export function size(bytes: number): string {
-  if (bytes < 1024 * 1024) return `${Math.ceil(bytes / 1024)} KB`;
+  if (bytes < 1024 * 1024) return t("{n} KB", { n: Math.ceil(bytes / 1024) });
   const mb = bytes / (1024 * 1024);
-  return mb < 1024 ? `${mb.toFixed(1)} MB` : `${(mb / 1024).toFixed(1)} GB`;
+  return mb < 1024 ? t("{n} MB", { n: decimal(mb) }) : t("{n} GB", { n: decimal(mb / 1024) });
 }
+
+/** With one digit after the point. */
+const decimal = (value: number): string =>
+  value.toLocaleString(language(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** A length of time, as `3 d 4 h`, `2 h 5 min`, `12 min` or `40 s`. */
 export function lasting(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor((minutes % 1440) / 60)];
-  if (days > 0) return `${days} d ${hours} h`;
-  if (hours > 0) return `${hours} h ${minutes % 60} min`;
-  return minutes > 0 ? `${minutes} min` : `${Math.max(0, Math.floor(ms / 1000))} s`;
+  if (days > 0) return t("{days} d {hours} h", { days, hours });
+  if (hours > 0) return t("{hours} h {minutes} min", { hours, minutes: minutes % 60 });
+  return minutes > 0 ? t("{n} min", { n: minutes }) : t("{n} s", { n: Math.max(0, Math.floor(ms / 1000)) });
 }
 
 /** A time span in seconds, such as `0.8 s` or `12 s`. */
-export const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s`;
+export const seconds = (ms: number): string =>
+  t("{n} s", { n: ms < 9950 ? decimal(ms / 1000) : Math.round(ms / 1000) });
 
 /** As `$1.20` or `$0.0042`; undefined for nothing. */
 export function dollars(usd: number): string | undefined {

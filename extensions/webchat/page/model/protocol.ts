@@ -1,5 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { fields, isRecord, readJsonText, shortNameIn, nonEmpty, number, strings, stringOr, timeIn } from "./json.ts";
+import { t } from "../words/words.ts";
 
 /**
  * The refusal of a request. `detail` is `details.code`, which is more specific than `code`; `field` is the form field whose
@@ -108,7 +109,7 @@ function readRefusal(value: unknown): RequestRefusal {
     detail: stringOr(details["code"]),
     field: nonEmpty(details["field"]),
     details,
-    message: stringOr(error["message"], "The gateway refused the request and gave no reason."),
+    message: stringOr(error["message"], t("The gateway refused the request and gave no reason.")),
     retryAfterMs: typeof retry === "number" ? retry : undefined,
   };
 }

@@ -2,6 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import { fields, list, shortNameIn, nonEmpty, number, stringOr, timeIn } from "./json.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
+import { t } from "../words/words.ts";
 
 /** A tool call with its result. */
 export interface ToolPart {
@@ -88,7 +89,7 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
     sender: shortNameIn(meta.sender),
     error:
       failed && stopReason !== "aborted"
-        ? { text: stringOr(message.errorMessage, "The model call failed."), failure: nonEmpty(meta.failure) }
+        ? { text: stringOr(message.errorMessage, t("The model call failed.")), failure: nonEmpty(meta.failure) }
         : undefined,
     aborted: stopReason === "aborted" ? true : undefined,
   };

@@ -2,6 +2,7 @@ import { ended } from "./exchanges.ts";
 import type { Exchange } from "./exchanges.ts";
 import type { WaitingMessage } from "./waiting.ts";
 import type { Part, TranscriptTurn } from "./transcript.ts";
+import { t } from "../words/words.ts";
 
 /** A turn on the screen: from the transcript, or from an exchange that is not in it yet. */
 export interface DisplayedTurn extends TranscriptTurn {
@@ -52,7 +53,7 @@ function waitingTurns(exchange: Exchange, { id }: WaitingMessage): readonly Disp
 
 /** A message that waits and that this page did not write, or that it wrote before it was reloaded. */
 function turnOfOthers({ id, runId, text, files, at, sender }: WaitingMessage): DisplayedTurn {
-  const names = files === 0 ? [] : [files === 1 ? "[file]" : `[${files} files]`];
+  const names = files === 0 ? [] : [t("[file]|[{n} files]", { n: files })];
   const parts = [...names, ...(text === "" ? [] : [text])].map((one): Part => ({ kind: "text", text: one }));
   const place = { first: Infinity, last: Infinity, at, runIds: [runId] };
   return {

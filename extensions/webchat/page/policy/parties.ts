@@ -4,6 +4,7 @@ import { channelName, chatApp, reachedPerson, sessionTitle } from "../model/form
 import { keyValue } from "../config/draft.ts";
 import { fields, shortNameIn } from "../model/json.ts";
 import type { SessionRow } from "../model/protocol.ts";
+import { t } from "../words/words.ts";
 
 /** For whom the agent would work: the fields of `policy.explain` that say it. */
 export interface Party {
@@ -32,7 +33,7 @@ type Account = Pick<NonNullable<Answers["status"]["channels"]>[number], "channel
 
 export const NOBODY_KNOWN: KnownPeople = { admitted: [], owners: [], accounts: [], config: {} };
 
-const YOU: Party = { id: "you", label: "You, on this page", kind: "you", ask: {} };
+const YOU: Party = { id: "you", label: t("You, on this page"), kind: "you", ask: {} };
 
 /** Everybody for whom a person can ask: at first the operator, then people, groups, conversations and channels. */
 export function partiesOf(known: KnownPeople, sessions: readonly SessionRow[]): readonly Party[] {
@@ -113,7 +114,7 @@ const conversationsOf = (sessions: readonly SessionRow[]): readonly Party[] =>
   sessions
     .filter(({ key }) => chatApp(key) === undefined)
     .map(({ key, label }) => ({
-      id: `session ${key}`,
+      id: `session:${key}`,
       label: sessionTitle(key, label),
       kind: "conversations",
       ask: { sessionKey: key },
@@ -123,7 +124,7 @@ const conversationsOf = (sessions: readonly SessionRow[]): readonly Party[] =>
 const channelsOf = (known: KnownPeople): readonly Party[] =>
   accountsOf(known).map(({ channel, label }) => ({
     id: `${channel}:*`,
-    label: `Anybody else on ${label ?? channelName(channel)}`,
+    label: t("Anybody else on {label}", { label: label ?? channelName(channel) }),
     kind: "channels",
     ask: { sender: `${channel}:*` },
   }));

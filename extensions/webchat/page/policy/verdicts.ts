@@ -2,6 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import { keyValue, patchBetween, withValue } from "../config/draft.ts";
 import type { ConfigPath } from "../config/shape.ts";
 import { isRecord, list } from "../model/json.ts";
+import { t } from "../words/words.ts";
 
 export type ExplainedPolicy = Answers["policy.explain"];
 type ExecRights = ExplainedPolicy["exec"];
@@ -48,7 +49,10 @@ const factsOf = ({ id, label, description, pluginId, mcpServer }: Tool) => ({
   id,
   label: label === "" ? id : label,
   about: firstSentence(description),
-  from: mcpServer === undefined ? pluginId && `plugin ${pluginId}` : `MCP server ${mcpServer}`,
+  from:
+    mcpServer === undefined
+      ? pluginId && t("plugin {id}", { id: pluginId })
+      : t("MCP server {name}", { name: mcpServer }),
 });
 
 /** The first sentence of a description, which was written for models. */
@@ -63,7 +67,7 @@ function refusedTool(trace: Trace): Verdict {
   const step = trace.find(({ answer }) => answer !== "allowed");
   return {
     outcome: "refused",
-    why: step ? stepText(step) : "The policy takes it away.",
+    why: step ? stepText(step) : t("The policy takes it away."),
     key: step?.key,
     place: step?.place,
   };
@@ -72,7 +76,7 @@ function refusedTool(trace: Trace): Verdict {
 function allowedTool(id: string, trace: Trace, explained: ExplainedPolicy): Verdict {
   if (id === "exec") return commandsVerdict(explained);
   const step = trace.findLast(({ answer, entry }) => answer === "allowed" && entry !== undefined);
-  if (step === undefined) return { outcome: "allowed", why: "No rule takes it away." };
+  if (step === undefined) return { outcome: "allowed", why: t("No rule takes it away.") };
   return { outcome: "allowed", why: stepText(step), key: step.key, place: step.place };
 }
 
@@ -82,42 +86,43 @@ export function commandsVerdict({
   sandbox,
 }: Pick<ExplainedPolicy, "exec" | "sandbox">): Verdict {
   const of = ({ key, place }: RuleSource) => ({ key, place });
-  if (security.value === "deny") return { outcome: "refused", why: "Commands are switched off.", ...of(security) };
-  if (ask.value === "always") return { outcome: "asks", why: "A person is asked about every command.", ...of(ask) };
-  if (security.value === "full") return { outcome: "allowed", why: "Every command runs.", ...of(security) };
+  if (security.value === "deny") return { outcome: "refused", why: t("Commands are switched off."), ...of(security) };
+  if (ask.value === "always") return { outcome: "asks", why: t("A person is asked about every command."), ...of(ask) };
+  if (security.value === "full") return { outcome: "allowed", why: t("Every command runs."), ...of(security) };
   if (ask.value === "off")
-    return { outcome: "allowed", why: "Only commands on a list run; the others are refused.", ...of(ask) };
+    return { outcome: "allowed", why: t("Only commands on a list run; the others are refused."), ...of(ask) };
   if (sandbox.contained)
-    return { outcome: "allowed", why: "Commands run in a sandbox that lets nothing out, so nobody is asked." };
-  return { outcome: "asks", why: "A person is asked about commands that are on no list.", ...of(ask) };
+    return { outcome: "allowed", why: t("Commands run in a sandbox that lets nothing out, so nobody is asked.") };
+  return { outcome: "asks", why: t("A person is asked about commands that are on no list."), ...of(ask) };
 }
 
 /** The rule of a step of the policy, in words. */
 const RULES: Readonly<Record<string, string>> = {
-  profile: "The profile of tools",
-  optional: "An optional tool has to be named",
-  guest: "For guests this tool has to be named",
-  "provider profile": "The profile of tools for this model",
-  global: "The rules of all agents",
-  "global by provider": "The rules of all agents for this model",
-  agent: "The rules of the agent",
-  "agent by provider": "The rules of the agent for this model",
-  chat: "The rules of this chat",
-  sender: "The rules for this person",
-  sandbox: "The rules of the sandbox",
-  subagent: "The rules of subagents",
-  inherited: "The run that asked for this one",
-  "owner only": "Only turns of an owner have it",
-  http: "The rules of calls over HTTP",
-  run: "Whoever starts the run",
+  profile: t("The profile of tools"),
+  optional: t("An optional tool has to be named"),
+  guest: t("For guests this tool has to be named"),
+  "provider profile": t("The profile of tools for this model"),
+  global: t("The rules of all agents"),
+  "global by provider": t("The rules of all agents for this model"),
+  agent: t("The rules of the agent"),
+  "agent by provider": t("The rules of the agent for this model"),
+  chat: t("The rules of this chat"),
+  sender: t("The rules for this person"),
+  sandbox: t("The rules of the sandbox"),
+  subagent: t("The rules of subagents"),
+  inherited: t("The run that asked for this one"),
+  "owner only": t("Only turns of an owner have it"),
+  http: t("The rules of calls over HTTP"),
+  run: t("Whoever starts the run"),
 };
 
 /** What a step says about a tool. */
 export function stepText({ stage, answer, entry }: Step): string {
   const rule = RULES[stage] ?? stage;
-  if (answer === "denied") return entry === undefined ? `${rule}: denied.` : `${rule}: “${entry}” is denied.`;
-  if (answer === "unlisted") return `${rule}: it is not on the list.`;
-  return entry === undefined ? `${rule}: allowed.` : `${rule}: “${entry}” is allowed.`;
+  if (answer === "denied")
+    return entry === undefined ? t("{rule}: denied.", { rule }) : t("{rule}: “{entry}” is denied.", { rule, entry });
+  if (answer === "unlisted") return t("{rule}: it is not on the list.", { rule });
+  return entry === undefined ? t("{rule}: allowed.", { rule }) : t("{rule}: “{entry}” is allowed.", { rule, entry });
 }
 
 /** Whether a source is a key of the config, as opposed to a file, a session's setting or a rule in words. */
@@ -125,11 +130,11 @@ export const isConfigKey = (key: string): boolean => !key.includes(" ") && !key.
 
 /** How commands are decided, as a person chooses it. `full` runs everything. */
 export const ASKING_MODES = [
-  ["deny", "Run no command"],
-  ["allowlist", "Run only commands on a list"],
-  ["ask", "Ask about commands that are on no list"],
-  ["always", "Ask about every command"],
-  ["full", "Run every command without a question"],
+  ["deny", t("Run no command")],
+  ["allowlist", t("Run only commands on a list")],
+  ["ask", t("Ask about commands that are on no list")],
+  ["always", t("Ask about every command")],
+  ["full", t("Run every command without a question")],
 ] as const;
 export type ExecMode = (typeof ASKING_MODES)[number][0];
 

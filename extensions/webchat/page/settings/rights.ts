@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import { t } from "../words/words.ts";
 
 /** A fact about the rights of a turn in the session, and its source. */
 export interface Right {
@@ -32,30 +33,33 @@ export const readRights = ({ sandbox, exec, tools = [] }: Described): Rights => 
 });
 
 const ROWS = [
-  ["mode", "Mode"],
-  ["backend", "Backend"],
-  ["scope", "Scope"],
-  ["workspaceAccess", "Workspace access"],
+  ["mode", t("Mode")],
+  ["backend", t("Backend")],
+  ["scope", t("Scope")],
+  ["workspaceAccess", t("Workspace access")],
 ] as const;
 
 function readSandbox(sandbox: NonNullable<Described["sandbox"]>): readonly Right[] {
   const { commands, why, works } = sandbox;
   const rows = ROWS.flatMap(([name, label]): readonly Right[] => {
     const value = sandbox[name];
-    const source = name === "backend" && works === false ? "does not work on this machine" : undefined;
+    const source = name === "backend" && works === false ? t("does not work on this machine") : undefined;
     return value === undefined ? [] : [{ label, value, source }];
   });
-  return [{ label: "Commands run", value: commands ? "in the sandbox" : "on the machine", source: why }, ...rows];
+  return [
+    { label: t("Commands run"), value: commands ? t("in the sandbox") : t("on the machine"), source: why },
+    ...rows,
+  ];
 }
 
 const EXEC = [
-  ["host", "Host"],
-  ["security", "Security"],
-  ["ask", "Ask"],
+  ["host", t("Host")],
+  ["security", t("Security")],
+  ["ask", t("Ask")],
 ] as const;
 
 const readExec = (exec: NonNullable<Described["exec"]>): readonly Right[] =>
-  EXEC.map(([name, label]) => ({ label, value: exec[name].value, source: sourceOf(exec[name]) ?? "default" }));
+  EXEC.map(([name, label]) => ({ label, value: exec[name].value, source: sourceOf(exec[name]) ?? t("default") }));
 
 function readTool(right: NonNullable<Described["tools"]>[number]): ToolRight {
   const { tool, allowed: isAllowed, stage } = right;

@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import { t } from "../words/words.ts";
 
 /** A setting of a session, as the gateway describes it. */
 export type Setting = Answers["sessions.describe"]["settings"][string];
@@ -17,67 +18,72 @@ export interface SettingText {
 /** The settings as the page groups them. */
 export const SECTIONS: readonly { readonly title: string; readonly rows: readonly SettingText[] }[] = [
   {
-    title: "Answers",
+    title: t("Answers"),
     rows: [
-      { name: "model", label: "Model" },
-      { name: "thinkingLevel", label: "Thinking level" },
+      { name: "model", label: t("Model") },
+      { name: "thinkingLevel", label: t("Thinking level") },
       {
         name: "reasoningLevel",
-        label: "Thoughts in chats",
-        meanings: { off: "not shown", on: "before each answer", stream: "while they come" },
+        label: t("Thoughts in chats"),
+        meanings: { off: t("not shown"), on: t("before each answer"), stream: t("while they come") },
       },
       {
         name: "verboseLevel",
-        label: "Tool calls in chats",
-        meanings: { off: "not shown", on: "a line each", full: "with the beginning of the result" },
+        label: t("Tool calls in chats"),
+        meanings: { off: t("not shown"), on: t("a line each"), full: t("with the beginning of the result") },
       },
       {
         name: "ttsAuto",
-        label: "Answers as voice messages",
-        meanings: { off: "none", always: "all", inbound: "to voice messages", tagged: "as the agent decides" },
+        label: t("Answers as voice messages"),
+        meanings: {
+          off: t("none"),
+          always: t("all"),
+          inbound: t("to voice messages"),
+          tagged: t("as the agent decides"),
+        },
       },
       {
         name: "responseUsage",
-        label: "Usage line after each answer",
-        meanings: { off: "none", tokens: "tokens", full: "tokens, price, model and time" },
+        label: t("Usage line after each answer"),
+        meanings: { off: t("none"), tokens: t("tokens"), full: t("tokens, price, model and time") },
       },
     ],
   },
   {
-    title: "Messages while the agent works",
+    title: t("Messages while the agent works"),
     rows: [
       {
         name: "queueMode",
-        label: "Queue mode",
+        label: t("Queue mode"),
         meanings: {
-          collect: "waits, and joins others",
-          followup: "waits for a turn of its own",
-          steer: "joins the running turn",
-          "steer-backlog": "joins the running turn",
-          interrupt: "ends the running turn",
+          collect: t("waits, and joins others"),
+          followup: t("waits for a turn of its own"),
+          steer: t("joins the running turn"),
+          "steer-backlog": t("joins the running turn"),
+          interrupt: t("ends the running turn"),
         },
       },
-      { name: "queueDebounceMs", label: "Debounce, in milliseconds" },
-      { name: "queueCap", label: "Cap: most messages that wait" },
+      { name: "queueDebounceMs", label: t("Debounce, in milliseconds") },
+      { name: "queueCap", label: t("Cap: most messages that wait") },
       {
         name: "queueDrop",
-        label: "Messages over the cap",
-        meanings: { summarize: "the oldest get a line each", old: "the oldest go", new: "the newest go" },
+        label: t("Messages over the cap"),
+        meanings: { summarize: t("the oldest get a line each"), old: t("the oldest go"), new: t("the newest go") },
       },
     ],
   },
   {
-    title: "Chat",
+    title: t("Chat"),
     rows: [
       {
         name: "groupActivation",
-        label: "Group activation",
-        meanings: { mention: "messages that address the agent", always: "every message" },
+        label: t("Group activation"),
+        meanings: { mention: t("messages that address the agent"), always: t("every message") },
       },
       {
         name: "sendPolicy",
-        label: "Send policy",
-        meanings: { allow: "messages are answered", deny: "messages are not answered" },
+        label: t("Send policy"),
+        meanings: { allow: t("messages are answered"), deny: t("messages are not answered") },
       },
     ],
   },
@@ -85,7 +91,7 @@ export const SECTIONS: readonly { readonly title: string; readonly rows: readonl
 
 /** A value with its meaning, for people. */
 export function valueText(value: SettingValue, { meanings = {} }: SettingText): string {
-  if (value === null) return "depends on the message";
+  if (value === null) return t("depends on the message");
   const meaning = meanings[String(value)];
   return meaning === undefined ? String(value) : `${value}: ${meaning}`;
 }

@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import { t } from "../words/words.ts";
 
 type Detected = Answers["openclaw.setup.detect"];
 type Activated = Answers["openclaw.setup.activate"];
@@ -76,7 +77,7 @@ export function modelProblem(
   const isHere =
     field === "modelRef" || (field === "apiKey" && asks !== "found") || (field === "baseUrl" && asks === "server");
   return {
-    message: error ?? "The model did not answer.",
+    message: error ?? t("The model did not answer."),
     field: isHere ? field : undefined,
     said: said ?? "",
     models: models ?? [],

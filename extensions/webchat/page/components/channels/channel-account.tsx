@@ -2,11 +2,12 @@ import type { ComponentChildren, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Setup } from "../../channels/channel-setup.ts";
 import { remainingLink, type Ask, type Capability, type ReportedAccount } from "../../channels/channels.ts";
-import { ago } from "../../model/format.ts";
+import { ago, lifecycleText } from "../../model/format.ts";
 import { ChannelLogin } from "./channel-login.tsx";
 import { SendForm, TestForm } from "./channel-send.tsx";
 import { ChannelSetupForm } from "./channel-setup.tsx";
 import { useFocus, useNow } from "../common/hooks.ts";
+import { t } from "../../words/words.ts";
 
 type Opened = "nothing" | "send" | "test" | "login" | "forget" | "change" | "remove";
 
@@ -34,14 +35,15 @@ export function AccountCard(props: AccountProps): VNode {
       const answer = await ask(method, { channel, accountId, ...more });
       close(("cleared" in answer ? remainingLink(answer) : undefined) ?? done);
     } catch (error) {
-      close(error instanceof Error ? error.message : "The request failed.");
+      close(error instanceof Error ? error.message : t("The request failed."));
     }
   };
   const act: Act = (...what) => void tryTo(...what);
   return (
     <li class="channel" aria-label={`${account.label} ${account.account}`}>
       <p>
-        <strong>{account.label}</strong> {account.account} {account.name !== "" && <span>as {account.name}</span>}
+        <strong>{account.label}</strong> {account.account}{" "}
+        {account.name !== "" && <span>{t("as {name}", { name: account.name })}</span>}
       </p>
       <Facts account={account} />
       <Actions account={account} setup={setup} opened={opened} open={setOpened} act={act} />
@@ -86,23 +88,29 @@ function Actions(props: ActionsProps): VNode {
   );
   return (
     <p class="channel-actions">
-      {button("send", "Send a message", { disabled: isOff })}
-      {button("test", "Test", { disabled: isOff })}
-      {account.login && button("login", "Link")}
-      {account.login && button("forget", "Forget", { danger: true })}
+      {button("send", t("Send a message"), { disabled: isOff })}
+      {button("test", t("Test"), { disabled: isOff })}
+      {account.login && button("login", t("Link"))}
+      {account.login && button("forget", t("Forget"), { danger: true })}
       {account.configured && setup && (
         <>
-          {setup.fields.length > 0 && button("change", "Change")}
+          {setup.fields.length > 0 && button("change", t("Change"))}
           <button
             type="button"
             class="quiet"
             onClick={() =>
-              act("channels.enable", { enabled: isOff }, `${nameOf(account)} is switched ${isOff ? "on" : "off"}.`)
+              act(
+                "channels.enable",
+                { enabled: isOff },
+                isOff
+                  ? t("{account} is switched on.", { account: nameOf(account) })
+                  : t("{account} is switched off.", { account: nameOf(account) }),
+              )
             }
           >
-            {isOff ? "Switch on" : "Switch off"}
+            {isOff ? t("Switch on") : t("Switch off")}
           </button>
-          {button("remove", "Remove", { danger: true })}
+          {button("remove", t("Remove"), { danger: true })}
         </>
       )}
     </p>
@@ -113,10 +121,12 @@ function Facts(props: { account: ReportedAccount }): VNode {
   const { state, activity, connected, silentMs, retryAt, error, fix, notices } = props.account;
   const now = useNow(1000, retryAt !== undefined);
   const facts = [
-    connected ? "connected" : state,
+    connected ? t("connected") : lifecycleText(state),
     ...(activity === "" ? [] : [activity]),
-    ...(silentMs === undefined ? [] : [`last activity ${ago(now - silentMs, now)}`]),
-    ...(retryAt === undefined ? [] : [`next attempt in ${Math.max(0, Math.ceil((retryAt - now) / 1000))} s`]),
+    ...(silentMs === undefined ? [] : [t("last activity {ago}", { ago: ago(now - silentMs, now) })]),
+    ...(retryAt === undefined
+      ? []
+      : [t("next attempt in {n} s", { n: Math.max(0, Math.ceil((retryAt - now) / 1000)) })]),
   ];
   return (
     <p class={connected ? "channel-facts" : "channel-facts busy"}>
@@ -146,20 +156,26 @@ function Question(props: QuestionProps): VNode {
   useFocus(harmless);
   const isForget = what === "forget";
   const remove = account.login
-    ? "Remove it from the config? The device remains linked until you choose Forget."
-    : "Remove it from the config?";
+    ? t("Remove it from the config? The device remains linked until you choose Forget.")
+    : t("Remove it from the config?");
   const yes = (): void =>
     isForget
-      ? act("channels.logout", {}, `${nameOf(account)} is forgotten.`)
-      : act("channels.remove", {}, `${nameOf(account)} is removed.`);
+      ? act("channels.logout", {}, t("{account} is forgotten.", { account: nameOf(account) }))
+      : act("channels.remove", {}, t("{account} is removed.", { account: nameOf(account) }));
   return (
-    <div class="channel-actions" role="group" aria-label={`${isForget ? "Forget" : "Remove"} ${account.label}?`}>
-      {isForget ? "Forget this link?" : remove}
+    <div
+      class="channel-actions"
+      role="group"
+      aria-label={
+        isForget ? t("Forget {label}?", { label: account.label }) : t("Remove {label}?", { label: account.label })
+      }
+    >
+      {isForget ? t("Forget this link?") : remove}
       <button type="button" class="quiet danger" onClick={yes}>
-        {isForget ? "Yes, forget it" : "Yes, remove it"}
+        {isForget ? t("Yes, forget it") : t("Yes, remove it")}
       </button>
       <button type="button" class="quiet" ref={harmless} onClick={() => keep()}>
-        Keep
+        {t("Keep")}
       </button>
     </div>
   );
@@ -168,7 +184,7 @@ function Question(props: QuestionProps): VNode {
 function Capabilities(props: { capabilities: readonly Capability[] }): VNode {
   return (
     <details class="channel-capabilities">
-      <summary>What it can do</summary>
+      <summary>{t("What it can do")}</summary>
       <dl>
         {props.capabilities.map(([name, value]) => (
           <div key={name}>

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import { groupPatch, type HeardGroups, type NamedGroup } from "../../channels/groups.ts";
+import { t } from "../../words/words.ts";
 
 interface GroupsProps {
   readonly groups: HeardGroups;
@@ -10,9 +11,9 @@ interface GroupsProps {
 }
 
 const POLICIES: Readonly<Record<string, string>> = {
-  allowlist: "It hears only the groups that are named here.",
-  open: "It hears every group, but those that are kept out here.",
-  disabled: "It hears no group.",
+  allowlist: t("It hears only the groups that are named here."),
+  open: t("It hears every group, but those that are kept out here."),
+  disabled: t("It hears no group."),
 };
 
 /** The groups that an account hears, and lets in or out. */
@@ -22,13 +23,18 @@ export function Groups({ groups, label, patch }: GroupsProps): VNode {
   const field = useId();
   const add = (isHeard: boolean): void => {
     if (id.trim() === "") return;
-    patch(groupPatch([...place, id.trim()], isHeard), `${id.trim()} is ${isHeard ? "let in" : "kept out"}.`);
+    patch(
+      groupPatch([...place, id.trim()], isHeard),
+      isHeard ? t("{group} is let in.", { group: id.trim() }) : t("{group} is kept out.", { group: id.trim() }),
+    );
     setId("");
   };
   return (
     <details class="channel-capabilities">
-      <summary>Groups ({named.filter(({ isHeard }) => isHeard).length} named)</summary>
-      <p>{POLICIES[policy] ?? policy} The key groupPolicy of the config says so.</p>
+      <summary>{t("Groups ({n} named)", { n: named.filter(({ isHeard }) => isHeard).length })}</summary>
+      <p>
+        {POLICIES[policy] ?? policy} {t("The key groupPolicy of the config says so.")}
+      </p>
       <ul>
         {named.map((group) => (
           <GroupRow key={group.path.join(".")} group={group} patch={patch} />
@@ -36,21 +42,21 @@ export function Groups({ groups, label, patch }: GroupsProps): VNode {
       </ul>
       <form
         class="channel-test"
-        aria-label={`A group of ${label}`}
+        aria-label={t("A group of {label}", { label })}
         onSubmit={(event) => (event.preventDefault(), add(policy !== "open"))}
       >
         <label class="unseen" for={field}>
-          Id of a group
+          {t("Id of a group")}
         </label>
         <input
           id={field}
           value={id}
-          placeholder="id of a group, as the platform names it"
+          placeholder={t("id of a group, as the platform names it")}
           autocomplete="off"
           onInput={(event) => setId(event.currentTarget.value)}
         />
         <button type="submit" class="quiet">
-          {policy === "open" ? "Keep out" : "Let in"}
+          {policy === "open" ? t("Keep out") : t("Let in")}
         </button>
       </form>
     </details>
@@ -59,19 +65,24 @@ export function Groups({ groups, label, patch }: GroupsProps): VNode {
 
 function GroupRow({ group, patch }: { readonly group: NamedGroup; readonly patch: GroupsProps["patch"] }): VNode {
   const { id, isHeard, path } = group;
-  const name = id === "*" ? "All others" : id;
+  const name = id === "*" ? t("All others") : id;
   return (
     <li class="channel-actions">
       <span>
-        <bdi>{name}</bdi>: {isHeard ? "heard" : "not heard"}
+        <bdi>{name}</bdi>: {isHeard ? t("heard") : t("not heard")}
       </span>
       <button
         type="button"
         class={isHeard ? "quiet danger" : "quiet"}
-        aria-label={`${isHeard ? "Keep out" : "Let in"} ${name}`}
-        onClick={() => patch(groupPatch(path, !isHeard), `${name} is ${isHeard ? "kept out" : "let in"}.`)}
+        aria-label={isHeard ? t("Keep out: {name}", { name }) : t("Let in: {name}", { name })}
+        onClick={() =>
+          patch(
+            groupPatch(path, !isHeard),
+            isHeard ? t("{group} is kept out.", { group: name }) : t("{group} is let in.", { group: name }),
+          )
+        }
       >
-        {isHeard ? "Keep out" : "Let in"}
+        {isHeard ? t("Keep out") : t("Let in")}
       </button>
     </li>
   );

@@ -1,6 +1,8 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { readLogin, type Ask, type ReportedAccount, type LoginView } from "../../channels/channels.ts";
+import { rich } from "../../words/rich.ts";
+import { t } from "../../words/words.ts";
 
 interface LoginProps {
   readonly ask: Ask;
@@ -13,25 +15,23 @@ export function ChannelLogin(props: LoginProps): VNode {
   const { ask, account, done } = props;
   const view = useLogin(ask, account);
   return (
-    <div class="channel-login" role="group" aria-label={`Link ${account.label}`}>
+    <div class="channel-login" role="group" aria-label={t("Link {label}", { label: account.label })}>
       {view?.state === "waiting" && view.qr !== undefined && <QrCode rows={view.qr} />}
       {view?.state === "waiting" && view.code !== undefined && (
-        <p>
-          Type this code into the app: <code>{view.code}</code>
-        </p>
+        <p>{rich("Type this code into the app: {code}", { code: <code>{view.code}</code> })}</p>
       )}
       <p role="status">{statusOf(view)}</p>
       <button type="button" class="quiet" onClick={done}>
-        {view?.state === "waiting" || view === undefined ? "Cancel" : "Close"}
+        {view?.state === "waiting" || view === undefined ? t("Cancel") : t("Close")}
       </button>
     </div>
   );
 }
 
 function statusOf(view: LoginView | undefined): string {
-  if (view?.state === "linked") return "Linked.";
+  if (view?.state === "linked") return t("Linked.");
   if (view?.message !== undefined) return view.message;
-  return view?.qr === undefined ? "Requesting a code …" : "Scan it with the app (linked devices).";
+  return view?.qr === undefined ? t("Requesting a code …") : t("Scan it with the app (linked devices).");
 }
 
 /** Runs one login while the component is mounted. */
@@ -54,7 +54,7 @@ function useLogin(ask: Ask, { channel, account }: ReportedAccount): LoginView | 
         loginId,
         next: 0,
         state: "failed",
-        message: error instanceof Error ? error.message : "The request failed.",
+        message: error instanceof Error ? error.message : t("The request failed."),
       }),
     );
     return () => {
@@ -79,7 +79,7 @@ function QrCode(props: { rows: readonly string[] }): VNode {
     ),
   );
   return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code to scan with the app">
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={t("QR code to scan with the app")}>
       <rect width={size} height={size} />
       <path d={cells.join("")} shape-rendering="crispEdges" />
     </svg>

@@ -5,6 +5,7 @@ import { messageProblem, sendMessage, sendTest, type OutgoingMessage } from "../
 import type { Ask, ReportedAccount } from "../../channels/channels.ts";
 import { Checkbox, Field } from "../common/fields.tsx";
 import { useFocus } from "../common/hooks.ts";
+import { t } from "../../words/words.ts";
 
 interface FormProps {
   readonly account: ReportedAccount;
@@ -23,26 +24,26 @@ export function SendForm(props: FormProps & { most: number }): VNode {
       ref={form}
       tabIndex={-1}
       class="channel-form"
-      aria-label={`Send a message by ${account.label}`}
+      aria-label={t("Send a message by {label}", { label: account.label })}
       onInput={renew}
       onSubmit={(event) => (event.preventDefault(), void send(messageOf(event.currentTarget)))}
     >
-      <Field name="to" label="To" hint="The id of a person or group." />
+      <Field name="to" label={t("To")} hint={t("The id of a person or group.")} />
       <label>
-        Text
+        {t("Text")}
         <textarea name="message" rows={3} />
       </label>
       <label>
-        Files
+        {t("Files")}
         <input name="files" type="file" multiple />
       </label>
-      <Field name="address" label="Web address of a file (optional)" />
-      <Field name="replyTo" label="Id of the message to reply to (optional)" />
-      <Field name="thread" label="Thread (optional)" hint="Or the topic of a forum." />
-      <Checkbox name="silent" label="Without a notification sound" />
-      <Checkbox name="asVoice" label="As a voice message" />
+      <Field name="address" label={t("Web address of a file (optional)")} />
+      <Field name="replyTo" label={t("Id of the message to reply to (optional)")} />
+      <Field name="thread" label={t("Thread (optional)")} hint={t("Or the topic of a forum.")} />
+      <Checkbox name="silent" label={t("Without a notification sound")} />
+      <Checkbox name="asVoice" label={t("As a voice message")} />
       <p class="channel-actions">
-        <FormEnd label="Send" status={status} done={done} />
+        <FormEnd label={t("Send")} status={status} done={done} />
       </p>
     </form>
   );
@@ -59,12 +60,12 @@ function useSending({ account, ask, most }: FormProps & { most: number }) {
     const problem = messageProblem(message, most);
     if (problem !== undefined) return setStatus(problem);
     busy.current = true;
-    setStatus("Sending …");
+    setStatus(t("Sending …"));
     try {
       setStatus(await sendMessage(ask, account, message, key.current));
       renew();
     } catch (error) {
-      setStatus(error instanceof Error ? error.message : "The request failed.");
+      setStatus(error instanceof Error ? error.message : t("The request failed."));
     } finally {
       busy.current = false;
     }
@@ -102,19 +103,19 @@ export function TestForm(props: FormProps): VNode {
   useFocus(field);
   const send = (): void => {
     const to = field.current?.value.trim() ?? "";
-    setStatus(to === "" ? "Asking the platform …" : "Sending …");
+    setStatus(to === "" ? t("Asking the platform …") : t("Sending …"));
     sendTest(ask, account, to).then(setStatus, (error: unknown) =>
-      setStatus(error instanceof Error ? error.message : "The request failed."),
+      setStatus(error instanceof Error ? error.message : t("The request failed.")),
     );
   };
   return (
     <form class="channel-test" onSubmit={(event) => (event.preventDefault(), send())}>
       <input
         ref={field}
-        aria-label="Chat that gets the test message"
-        placeholder="chat id; if empty, only the connection is tested"
+        aria-label={t("Chat that gets the test message")}
+        placeholder={t("chat id; if empty, only the connection is tested")}
       />
-      <FormEnd label="Try" status={status} done={done} />
+      <FormEnd label={t("Try")} status={status} done={done} />
     </form>
   );
 }
@@ -127,7 +128,7 @@ function FormEnd({ label, status, done }: { label: string; status: string; done:
         {label}
       </button>
       <button type="button" class="quiet" onClick={done}>
-        Close
+        {t("Close")}
       </button>
       <span role="status">{status}</span>
     </>

@@ -14,6 +14,7 @@ import {
 import type { Ask, ReportedAccount } from "../../channels/channels.ts";
 import { Choice, Field } from "../common/fields.tsx";
 import { useFocus } from "../common/hooks.ts";
+import { t } from "../../words/words.ts";
 
 interface SetupProps {
   readonly ask: Ask;
@@ -26,9 +27,9 @@ interface SetupProps {
 }
 
 const SOURCES: Readonly<Record<SecretSource, string>> = {
-  typed: "typed here, stored in the config",
-  file: "in a file on the gateway's machine",
-  env: "in the gateway's environment",
+  typed: t("typed here, stored in the config"),
+  file: t("in a file on the gateway's machine"),
+  env: t("in the gateway's environment"),
 };
 
 /** Asks for the values of an account, which the gateway writes into its config. */
@@ -50,12 +51,12 @@ export function ChannelSetupForm(props: SetupProps): VNode | null {
       ref={form}
       tabIndex={-1}
       class="channel-form"
-      aria-label={account === undefined ? "Add a channel" : `Change ${account.label}`}
+      aria-label={account === undefined ? t("Add a channel") : t("Change {label}", { label: account.label })}
       onSubmit={submit}
     >
       {account === undefined && (
         <Choice
-          label="Platform"
+          label={t("Platform")}
           name="channel"
           value={channel}
           options={setups.map((one) => [one.channel, one.label])}
@@ -65,10 +66,10 @@ export function ChannelSetupForm(props: SetupProps): VNode | null {
       <SetupFields key={channel} setup={setup} isNew={account === undefined} problem={problem} />
       <p class="channel-actions">
         <button type="submit" class="primary">
-          {account === undefined ? "Add" : "Save"}
+          {account === undefined ? t("Add") : t("Save")}
         </button>
         <button type="button" class="quiet" onClick={() => done()}>
-          Cancel
+          {t("Cancel")}
         </button>
       </p>
     </form>
@@ -97,7 +98,7 @@ function SetupFields(props: SetupFieldsProps): VNode {
     <>
       {sources.length > 1 && (
         <Choice
-          label="The token is"
+          label={t("The token is")}
           name={SOURCE}
           value={source}
           options={sources.map((one) => [one, SOURCES[one]])}
@@ -110,9 +111,13 @@ function SetupFields(props: SetupFieldsProps): VNode {
         <Field key={field.name} {...field} error={errorOf(field.name)} />
       ))}
       {isNew && (
-        <Field name="accountId" label="Account name, if there are several (optional)" error={errorOf("accountId")} />
+        <Field
+          name="accountId"
+          label={t("Account name, if there are several (optional)")}
+          error={errorOf("accountId")}
+        />
       )}
-      {isNew && setup.login && <p class="hint">Next, the account is linked with a code.</p>}
+      {isNew && setup.login && <p class="hint">{t("Next, the account is linked with a code.")}</p>}
       {problem !== undefined && !names.includes(problem.field ?? "") && (
         <p class="field-problem" role="alert">
           {problem.message}
@@ -166,7 +171,8 @@ function useSaving({ ask, done }: SetupProps) {
 }
 
 function resultOf({ label, login }: Setup, { replace }: SetupAnswers, added: Answers["channels.add"]): string {
-  const what = `${label} (${added.accountId}) is ${replace ? "changed" : "added"}.`;
-  if (added.restartNeeded) return `${what} It takes effect when the gateway restarts.`;
-  return login && !replace ? `${what} Link it now.` : what;
+  const account = `${label} (${added.accountId})`;
+  const what = replace ? t("{account} is changed.", { account }) : t("{account} is added.", { account });
+  if (added.restartNeeded) return `${what} ${t("It takes effect when the gateway restarts.")}`;
+  return login && !replace ? `${what} ${t("Link it now.")}` : what;
 }

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { t } from "../../words/words.ts";
 
 /** The time in milliseconds since 1970, updated at the given interval while it is enabled. */
 export function useNow(interval: number, wanted = true): number {
@@ -25,7 +26,7 @@ export function useNarrow(): boolean {
 }
 
 /** For the person, when the code of a part cannot be loaded: the gateway may have been updated. */
-export const NOT_LOADED = "This part of the page could not be loaded. Reload the page.";
+export const NOT_LOADED = t("This part of the page could not be loaded. Reload the page.");
 
 /** A part of the page whose code is loaded when it is wanted first; `failed` is called when that is not possible. */
 export function useLoaded<Part>(isWanted: boolean, load: () => Promise<Part>, failed: () => void): Part | undefined {

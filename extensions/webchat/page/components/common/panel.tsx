@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./icons.tsx";
+import { t } from "../../words/words.ts";
 
 interface PanelProps {
   readonly title: string;
@@ -25,7 +26,7 @@ export function PanelDialog({ title, name, close, children }: PanelProps): VNode
       <div class="panel-inside">
         <header>
           <h2 id={`${name}-title`}>{title}</h2>
-          <button type="button" class="plain-icon" aria-label="Close" onClick={close}>
+          <button type="button" class="plain-icon" aria-label={t("Close")} onClick={close}>
             <Icon name="close" />
           </button>
         </header>

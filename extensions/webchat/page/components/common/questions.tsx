@@ -7,13 +7,15 @@ import { isOpen, rowOf } from "../../model/state.ts";
 import type { PageState } from "../../model/state.ts";
 import { useNow } from "./hooks.ts";
 import { Icon } from "./icons.tsx";
+import { rich } from "../../words/rich.ts";
+import { t } from "../../words/words.ts";
 
 /** The approvals and pairings that wait for an answer, above the composer. */
 export function Questions(props: { state: PageState; chat: Chat }): VNode | null {
   const { state, chat } = props;
   if (state.approvals.length + state.people.pairings.length === 0) return null;
   return (
-    <section class="questions column" aria-label="Waiting for you">
+    <section class="questions column" aria-label={t("Waiting for you")}>
       {state.approvals.map((approval) => {
         const { sessionKey = "" } = approval.request;
         const from = isOpen(state, sessionKey) ? undefined : sessionTitle(sessionKey, rowOf(state, sessionKey)?.label);
@@ -45,37 +47,45 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
     <div class="question" ref={card} tabIndex={-1} role="group" aria-labelledby={`ask-${approval.id}`}>
       <h2 id={`ask-${approval.id}`}>
         <Icon name="shield" />
-        <span role="alert">Run this command?{from !== undefined && <span class="from"> Asked in {from}</span>}</span>
+        <span role="alert">
+          {t("Run this command?")}
+          {from !== undefined && <span class="from"> {t("Asked in {conversation}", { conversation: from })}</span>}
+        </span>
       </h2>
       <pre tabIndex={0}>{command}</pre>
       <p class="facts">
-        {cwd !== undefined && <span>in {cwd}</span>}
+        {cwd !== undefined && <span>{t("in {cwd}", { cwd })}</span>}
         {reason !== undefined && <span>{reason}</span>}
         {principal !== undefined && (
           <span>
-            {principal.kind === "owner" ? "for the owner " : "for someone who is not an owner: "}
-            <bdi>{principalText(principal)}</bdi>
+            {principal.kind === "owner"
+              ? rich("for the owner {person}", { person: <bdi>{principalText(principal)}</bdi> })
+              : rich("for someone who is not an owner: {person}", { person: <bdi>{principalText(principal)}</bdi> })}
           </span>
         )}
         {files.length > 0 && (
-          <span>only while these files are unchanged: {files.map(({ path }) => path).join(", ")}</span>
+          <span>
+            {t("only while these files are unchanged: {files}", { files: files.map(({ path }) => path).join(", ") })}
+          </span>
         )}
-        {variables.length > 0 && <span>plugins set these variables: {variables.join(", ")}</span>}
+        {variables.length > 0 && (
+          <span>{t("plugins set these variables: {variables}", { variables: variables.join(", ") })}</span>
+        )}
         <Expiry at={approval.expiresAtMs} />
       </p>
       <div class="answers">
         {allowedDecisions.includes("allow-once") && (
           <button type="button" class="primary" onClick={() => chat.decide(approval.id, "allow-once")}>
-            Allow once
+            {t("Allow once")}
           </button>
         )}
         {allowedDecisions.includes("allow-always") && (
           <button type="button" class="quiet" onClick={() => chat.decide(approval.id, "allow-always")}>
-            Always allow
+            {t("Always allow")}
           </button>
         )}
         <button type="button" class="quiet danger" onClick={() => chat.decide(approval.id, "deny")}>
-          Deny
+          {t("Deny")}
         </button>
       </div>
     </div>
@@ -94,7 +104,7 @@ function Expiry(props: { at: number | undefined }): VNode | null {
   if (props.at === undefined) return null;
   const seconds = Math.max(0, Math.ceil((props.at - now) / 1000));
   const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-  return <span aria-hidden="true">{seconds === 0 ? "expired" : `${clock} left`}</span>;
+  return <span aria-hidden="true">{seconds === 0 ? t("expired") : t("{clock} left", { clock })}</span>;
 }
 
 function PairingCard(props: { pairing: Pairing; chat: Chat; lacksOwner: boolean }): VNode {
@@ -103,29 +113,23 @@ function PairingCard(props: { pairing: Pairing; chat: Chat; lacksOwner: boolean 
     <div class="question" role="group" aria-labelledby={`pair-${pairing.code}`}>
       <h2 id={`pair-${pairing.code}`}>
         <Icon name="shield" />
-        <span role="status">
-          <bdi>{pairing.name}</bdi> wants to talk to the agent
-        </span>
+        <span role="status">{rich("{name} wants to talk to the agent", { name: <bdi>{pairing.name}</bdi> })}</span>
       </h2>
       <p class="facts">
-        <span>
-          on {pairing.channel}, id {pairing.senderId}
-        </span>
-        <span>
-          code <code>{pairing.code}</code>
-        </span>
+        <span>{t("on {channel}, id {senderId}", { channel: pairing.channel, senderId: pairing.senderId })}</span>
+        <span>{rich("code {code}", { code: <code>{pairing.code}</code> })}</span>
       </p>
       <div class="answers">
         <button type="button" class="primary" onClick={() => chat.admit(pairing)}>
-          Let them in
+          {t("Let them in")}
         </button>
         {lacksOwner && (
           <button type="button" class="quiet" onClick={() => chat.admit(pairing, true)}>
-            That is me: let in as owner
+            {t("That is me: let in as owner")}
           </button>
         )}
         <button type="button" class="quiet danger" onClick={() => chat.refuse(pairing)}>
-          Refuse
+          {t("Refuse")}
         </button>
       </div>
     </div>

@@ -3,6 +3,7 @@ import type { Chat } from "../../model/chat.ts";
 import { isAvailable, type ModelRow } from "../../model/protocol.ts";
 import { openRow } from "../../model/state.ts";
 import type { PageState } from "../../model/state.ts";
+import { t } from "../../words/words.ts";
 
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
@@ -23,13 +24,13 @@ export function ModelPicker(props: { state: PageState; chat: Chat }): VNode | nu
   return (
     <select
       class="choice model"
-      aria-label="Model"
+      aria-label={t("Model")}
       value={current}
       onChange={(event) => chat.chooseModel(event.currentTarget.value)}
     >
-      {!isListed && <option value={current}>{current || "Default model"}</option>}
+      {!isListed && <option value={current}>{current || t("Default model")}</option>}
       {providers.map((provider) => (
-        <optgroup key={provider} label={provider || "models"}>
+        <optgroup key={provider} label={provider || t("models")}>
           {models.filter((item) => item.provider === provider).map((item) => option(item))}
         </optgroup>
       ))}
@@ -58,15 +59,15 @@ export function ThinkingChoice(props: { state: PageState; chat: Chat }): VNode {
   return (
     <select
       class="choice"
-      aria-label="Thinking"
+      aria-label={t("Thinking")}
       value={level}
       onChange={(event) => props.chat.chooseThinking(event.currentTarget.value)}
     >
-      <option value="">Thinking: default</option>
-      {!isKnown && <option value={level}>Thinking: {level}</option>}
+      <option value="">{t("Thinking: default")}</option>
+      {!isKnown && <option value={level}>{t("Thinking: {level}", { level })}</option>}
       {LEVELS.map((item) => (
         <option key={item} value={item}>
-          Thinking: {item}
+          {t("Thinking: {item}", { item })}
         </option>
       ))}
     </select>

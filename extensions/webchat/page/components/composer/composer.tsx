@@ -11,6 +11,7 @@ import type { PageState } from "../../model/state.ts";
 import { Icon, StopIcon } from "../common/icons.tsx";
 import { fullName, ModelPicker, ThinkingChoice } from "./choices.tsx";
 import { MessageField } from "./message-field.tsx";
+import { t } from "../../words/words.ts";
 
 const MAX_PICTURES = 10;
 const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_242_880 };
@@ -99,7 +100,7 @@ function NotToPerson({ state, chat, draft, sent }: PersonProps): VNode | null {
   const send = (): void => {
     // A second attempt with the same text cannot send it twice.
     if (attempt.current.of !== sessionKey + text) attempt.current = { of: sessionKey + text, key: crypto.randomUUID() };
-    tell("Sending…", true);
+    tell(t("Sending…"), true);
     chat.sendToPerson(sessionKey, text, attempt.current.key).then(
       ({ isSent, told: words }) => {
         tell(words);
@@ -107,15 +108,16 @@ function NotToPerson({ state, chat, draft, sent }: PersonProps): VNode | null {
         attempt.current = { of: "", key: "" };
         sent();
       },
-      (error: unknown) => tell(`Not sent: ${error instanceof Error ? error.message : String(error)}`),
+      (error: unknown) =>
+        tell(t("Not sent: {error}", { error: error instanceof Error ? error.message : String(error) })),
     );
   };
   return (
     <p class="composer-note">
-      This goes to the agent. The person on {app} gets neither your message nor its answer.{" "}
+      {t("This goes to the agent. The person on {app} gets neither your message nor its answer.", { app })}{" "}
       {hello?.methods.includes("send") === true && (
         <button type="button" class="link" disabled={text === "" || told.isBusy} onClick={send}>
-          Send to the person
+          {t("Send to the person")}
         </button>
       )}{" "}
       <span role="status">{told.sessionKey === sessionKey && told.text}</span>
@@ -127,9 +129,9 @@ function NotToPerson({ state, chat, draft, sent }: PersonProps): VNode | null {
 function EditNote({ chat }: { readonly chat: Chat }): VNode {
   return (
     <p class="composer-note">
-      Editing: what you send takes the place of your message, and of everything after it.{" "}
+      {t("Editing: what you send takes the place of your message, and of everything after it.")}{" "}
       <button type="button" class="link" onClick={() => chat.edit()}>
-        Cancel
+        {t("Cancel")}
       </button>
     </p>
   );
@@ -160,7 +162,7 @@ function usePictures(limits: Limits, chat: Chat, from: { place: string; first: r
         });
         if (read.refusals.length > 0) chat.showNotice(read.refusals.join(" "));
       },
-      () => chat.showNotice("The image could not be read."),
+      () => chat.showNotice(t("The image could not be read.")),
     );
   };
   return { pictures, setPictures, add };
@@ -170,7 +172,7 @@ function FilePicker(props: { add: (files: FileList | null) => void }): VNode {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <button type="button" class="plain-icon" aria-label="Attach images" onClick={() => input.current?.click()}>
+      <button type="button" class="plain-icon" aria-label={t("Attach images")} onClick={() => input.current?.click()}>
         <Icon name="attach" />
       </button>
       <input
@@ -190,11 +192,15 @@ function FilePicker(props: { add: (files: FileList | null) => void }): VNode {
 function Thumbnails(props: { pictures: readonly Picture[]; remove: (index: number) => void }): VNode | null {
   if (props.pictures.length === 0) return null;
   return (
-    <ul class="thumbnails" aria-label="Attached images">
+    <ul class="thumbnails" aria-label={t("Attached images")}>
       {props.pictures.map((picture, index) => (
         <li key={`${index}:${picture.name}`}>
           <img src={`data:${picture.mimeType};base64,${picture.data}`} alt={picture.name} />
-          <button type="button" aria-label={`Remove ${picture.name}`} onClick={() => props.remove(index)}>
+          <button
+            type="button"
+            aria-label={t("Remove {name}", { name: picture.name })}
+            onClick={() => props.remove(index)}
+          >
             <Icon name="close" />
           </button>
         </li>
@@ -208,12 +214,18 @@ function SendButtons(props: { running: boolean; isEmpty: boolean; chat: Chat }):
   return (
     <div class="send-buttons">
       {running && (
-        <button type="button" class="round stop" aria-label="Stop" title="Stop (Escape)" onClick={() => chat.abort()}>
+        <button
+          type="button"
+          class="round stop"
+          aria-label={t("Stop")}
+          title={t("Stop (Escape)")}
+          onClick={() => chat.abort()}
+        >
           <StopIcon />
         </button>
       )}
       {(!running || !isEmpty) && (
-        <button type="submit" class="round send" aria-label="Send" title="Send (Enter)" disabled={isEmpty}>
+        <button type="submit" class="round send" aria-label={t("Send")} title={t("Send (Enter)")} disabled={isEmpty}>
           <Icon name="send" />
         </button>
       )}

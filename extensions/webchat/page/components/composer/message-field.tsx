@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { completed, type CommandRow, type Completion, type Completions } from "../../model/commands.ts";
 import { useCompletion } from "./use-completion.ts";
+import { t } from "../../words/words.ts";
 
 interface FieldProps {
   readonly draft: string;
@@ -52,12 +53,12 @@ export function MessageField(props: FieldProps): VNode {
         ref={field}
         rows={1}
         dir="auto"
-        aria-label="Message"
+        aria-label={t("Message")}
         aria-autocomplete="list"
         aria-haspopup="listbox"
         aria-controls={found === undefined ? undefined : id}
         aria-activedescendant={found === undefined || active < 0 ? undefined : itemId(id, active)}
-        placeholder="Message the agent"
+        placeholder={t("Message the agent")}
         value={draft}
         onInput={(event) => (look(), setDraft(event.currentTarget.value))}
         onKeyDown={pressed}
@@ -67,7 +68,7 @@ export function MessageField(props: FieldProps): VNode {
         onBlur={blur}
       />
       <span class="unseen" role="status">
-        {found !== undefined && `${found.items.length} to choose from`}
+        {found !== undefined && t("{length} to choose from", { length: found.items.length })}
       </span>
     </>
   );
@@ -125,7 +126,7 @@ function CompletionList(props: ListProps): VNode {
       id={id}
       class="completions"
       role="listbox"
-      aria-label={found.kind === "command" ? "Commands" : "Choices"}
+      aria-label={found.kind === "command" ? t("Commands") : t("Choices")}
       tabIndex={0}
       onMouseDown={(event) => event.preventDefault()}
     >

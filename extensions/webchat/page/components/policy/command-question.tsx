@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import { useActing, type ViewProps } from "../views/view-parts.tsx";
 import { SourceOf } from "./tool-row.tsx";
+import { t } from "../../words/words.ts";
 
 type Judged = NonNullable<Answers["policy.explain"]["command"]>;
 
@@ -14,9 +15,9 @@ interface QuestionProps {
 }
 
 const OUTCOMES: Readonly<Record<string, string>> = {
-  runs: "It runs without a question.",
-  asks: "A person is asked first.",
-  refused: "It is refused.",
+  runs: t("It runs without a question."),
+  asks: t("A person is asked first."),
+  refused: t("It is refused."),
 };
 
 /** Says whether a command would run in such a turn. Nothing is run. */
@@ -31,20 +32,20 @@ export function CommandQuestion({ view, params, who }: QuestionProps): VNode {
     act(async () => setJudged((await view.chat.ask("policy.explain", { ...params, command: text })).command));
   };
   return (
-    <section aria-label="A command">
+    <section aria-label={t("A command")}>
       <form class="view-search" onSubmit={(event) => (event.preventDefault(), ask())}>
-        <label for={id}>May the agent run this for {who}?</label>
+        <label for={id}>{t("May the agent run this for {who}?", { who })}</label>
         <input
           id={id}
           value={command}
-          placeholder="a command, such as git push"
+          placeholder={t("a command, such as git push")}
           autocomplete="off"
           spellcheck={false}
           dir="ltr"
           onInput={(event) => setCommand(event.currentTarget.value)}
         />
         <button type="submit" class="quiet" disabled={isBusy}>
-          Ask
+          {t("Ask")}
         </button>
       </form>
       <div role="status">

@@ -29,6 +29,8 @@ import {
   type ViewProps,
 } from "../views/view-parts.tsx";
 import { OutcomeTag, SourceOf } from "./tool-row.tsx";
+import { rich } from "../../words/rich.ts";
+import { t } from "../../words/words.ts";
 
 interface CommandsProps {
   readonly view: ViewProps;
@@ -43,9 +45,9 @@ export function CommandRules({ view, explained, changed }: CommandsProps): VNode
   const { outcome, why, key, place } = commandsVerdict(explained);
   return (
     <>
-      <RowList title="Commands">
+      <RowList title={t("Commands")}>
         <ListRow
-          name="Rules of commands"
+          name={t("Rules of commands")}
           title={
             <>
               {why} <OutcomeTag outcome={outcome} />
@@ -55,7 +57,7 @@ export function CommandRules({ view, explained, changed }: CommandsProps): VNode
           <Origin source={{ key, place }} fallback="tools.exec.mode" view={view} />
           {mayAsk(view, "config.patch") && <Mode view={view} explained={explained} changed={changed} />}
         </ListRow>
-        <ListRow name="Where commands run" title={PLACES[exec.host.value] ?? exec.host.value}>
+        <ListRow name={t("Where commands run")} title={PLACES[exec.host.value] ?? exec.host.value}>
           <Origin source={exec.host} fallback="tools.exec.host" view={view} />
         </ListRow>
       </RowList>
@@ -73,15 +75,18 @@ interface OriginProps {
 
 const Origin = ({ source, fallback, view }: OriginProps): VNode => (
   <p class="view-row-facts">
-    {source.key === undefined && "the default of "}
-    <SourceOf source={source.key === undefined ? { key: fallback } : source} view={view} />
+    {source.key === undefined ? (
+      rich("the default of {key}", { key: <SourceOf source={{ key: fallback }} view={view} /> })
+    ) : (
+      <SourceOf source={source} view={view} />
+    )}
   </p>
 );
 
 const PLACES: Readonly<Record<string, string>> = {
-  auto: "Commands run in the sandbox if the session has one, else on the machine.",
-  sandbox: "Commands run in a sandbox, or not at all.",
-  gateway: "Commands run on the machine of the gateway.",
+  auto: t("Commands run in the sandbox if the session has one, else on the machine."),
+  sandbox: t("Commands run in a sandbox, or not at all."),
+  gateway: t("Commands run on the machine of the gateway."),
 };
 
 /** The choice of when a person is asked, and where it is written. */
@@ -101,34 +106,28 @@ function Mode({ view, explained: { exec, agentId }, changed }: CommandsProps): V
         setWanted(undefined);
       } catch (error) {
         if (refusalBehind(error)?.detail !== "CONFIG_CHANGED") throw error;
-        setNote("The config changed meanwhile and was read again. Save once more if you still want this.");
+        setNote(t("The config changed meanwhile and was read again. Save once more if you still want this."));
       }
     });
   const { answer } = config;
   return (
     <>
       <p class="view-search">
-        <Pick label="When a person is asked" value={wanted ?? now} options={ASKING_MODES} choose={setWanted} />
+        <Pick label={t("When a person is asked")} value={wanted ?? now} options={ASKING_MODES} choose={setWanted} />
         {wanted !== undefined && wanted !== now && answer && (
           <>
             <ActButton
-              label="Save"
-              name="Save when a person is asked"
+              label={t("Save")}
+              name={t("Save when a person is asked")}
               kind="primary"
               isDisabled={acting.isBusy}
               act={() => save(wanted, answer.hash)}
             />
-            <ActButton label="Keep it as it is" act={() => setWanted(undefined)} />
+            <ActButton label={t("Keep it as it is")} act={() => setWanted(undefined)} />
           </>
         )}
       </p>
-      {wanted !== undefined && wanted !== now && (
-        <p class="hint">
-          This is written to {place} of the config
-          {place === "tools.exec" ? ", for every agent that has no such key of its own." : ", for this agent alone."}
-          {wanted === "full" && " Then nothing stops a command that a text from outside has talked the agent into."}
-        </p>
-      )}
+      {wanted !== undefined && wanted !== now && <p class="hint">{consequences(wanted, place)}</p>}
       {note !== undefined && (
         <p class="view-row-error" role="alert">
           {note}
@@ -141,6 +140,16 @@ function Mode({ view, explained: { exec, agentId }, changed }: CommandsProps): V
       )}
     </>
   );
+}
+
+/** Where the mode is written, and what follows from it. */
+function consequences(mode: ExecMode, key: string): string {
+  const where =
+    key === "tools.exec"
+      ? t("This is written to {key} of the config, for every agent that has no such key of its own.", { key })
+      : t("This is written to {key} of the config, for this agent alone.", { key });
+  if (mode !== "full") return where;
+  return `${where} ${t("Then nothing stops a command that a text from outside has talked the agent into.")}`;
 }
 
 type Document = Answers["exec.approvals.get"];
@@ -167,16 +176,16 @@ function Allowed({ view, explained: { exec, agentId }, changed }: CommandsProps)
           {problem}
         </p>
       )}
-      <RowList title="Limits of exec-approvals.json">
+      <RowList title={t("Limits of exec-approvals.json")}>
         {limits.map((limit) => (
           <ListRow
             key={limit}
             title={`${limit}: ${exec[limit].value}`}
-            facts={["stricter than the config, so it counts"]}
+            facts={[t("stricter than the config, so it counts")]}
             actions={
               <SureButton
-                label="Lift the limit"
-                sure="Lift it: the config decides"
+                label={t("Lift the limit")}
+                sure={t("Lift it: the config decides")}
                 act={() => change((file) => withoutLimit(file, agentId, limit))}
               />
             }
@@ -184,8 +193,8 @@ function Allowed({ view, explained: { exec, agentId }, changed }: CommandsProps)
         ))}
       </RowList>
       <RowList
-        title="Always allowed"
-        empty={answer && "No command. Who answers a question with “always allow” adds one here."}
+        title={t("Always allowed")}
+        empty={answer && t("No command. Who answers a question with “always allow” adds one here.")}
       >
         {rows.map((row, at) => (
           <AllowedCommand
@@ -240,20 +249,20 @@ function AllowedCommand({ row, now, acting, remove }: AllowedProps): VNode {
       name={title}
       title={words}
       facts={[
-        args === undefined ? undefined : `with arguments like ${args}`,
-        cwd === undefined ? undefined : `in ${cwd}`,
-        agent === "*" ? "for every agent" : undefined,
-        givenBy === undefined ? undefined : `allowed by ${givenBy}`,
-        lastUsedAt === undefined ? "not used yet" : `last used ${when(lastUsedAt, now)}`,
+        args === undefined ? undefined : t("with arguments like {args}", { args }),
+        cwd === undefined ? undefined : t("in {cwd}", { cwd }),
+        agent === "*" ? t("for every agent") : undefined,
+        givenBy === undefined ? undefined : t("allowed by {who}", { who: givenBy }),
+        lastUsedAt === undefined ? t("not used yet") : t("last used {time}", { time: when(lastUsedAt, now) }),
       ]}
       actions={
-        !acting.isBusy && <SureButton label="Take out" sure="Take it out: a person is asked again" act={remove} />
+        !acting.isBusy && (
+          <SureButton label={t("Take out")} sure={t("Take it out: a person is asked again")} act={remove} />
+        )
       }
     >
       {lastCommand !== undefined && lastCommand !== title && (
-        <p class="view-row-facts">
-          Last: <code>{lastCommand}</code>
-        </p>
+        <p class="view-row-facts">{rich("Last: {command}", { command: <code>{lastCommand}</code> })}</p>
       )}
     </ListRow>
   );

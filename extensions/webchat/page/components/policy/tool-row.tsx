@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { addressOf } from "../../model/address.ts";
 import { isConfigKey, stepText, type JudgedTool, type ToolOutcome, type RuleSource } from "../../policy/verdicts.ts";
 import { ListRow, mayAsk, type ViewProps } from "../views/view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 interface SourceProps {
   readonly source: RuleSource;
@@ -37,7 +38,11 @@ export function SourceOf({ source: { key, place }, view }: SourceProps): VNode |
   );
 }
 
-const OUTCOMES: Readonly<Record<ToolOutcome, string>> = { allowed: "allowed", asks: "asks first", refused: "refused" };
+const OUTCOMES: Readonly<Record<ToolOutcome, string>> = {
+  allowed: t("allowed"),
+  asks: t("asks first"),
+  refused: t("refused"),
+};
 
 /** Whether the tool may be used, for a glance. */
 export const OutcomeTag = ({ outcome }: { readonly outcome: ToolOutcome }): VNode => (
@@ -63,7 +68,7 @@ export function ToolRow({ tool, view }: { readonly tool: JudgedTool; readonly vi
       </p>
       {trace.length > 1 && (
         <details class="steps">
-          <summary>All {trace.length} steps</summary>
+          <summary>{t("All {n} steps", { n: trace.length })}</summary>
           <ol>
             {trace.map((step, at) => (
               <li key={at}>

@@ -15,6 +15,8 @@ import { AgentPick, mayAsk, Pick, RowList, useAnswer, ViewFrame, type ViewProps 
 import { CommandRules } from "./commands.tsx";
 import { CommandQuestion } from "./command-question.tsx";
 import { SourceOf, ToolRow } from "./tool-row.tsx";
+import { rich } from "../../words/rich.ts";
+import { t } from "../../words/words.ts";
 
 const CHANGED = { changedBy: ["config.changed", "plugins.changed", "sessions.changed"], isReadOnReturn: true };
 
@@ -34,7 +36,7 @@ export function ToolsView(view: ViewProps): VNode {
     <ViewFrame
       tools={
         <>
-          <AgentPick agents={agents} value={agentId} none="The default agent" choose={setAgent} />
+          <AgentPick agents={agents} value={agentId} none={t("The default agent")} choose={setAgent} />
           <PartyPick parties={parties} chosen={chosen} />
           {(model !== "" || answer?.withoutModel === true) && <ModelPick view={view} model={model} choose={setModel} />}
         </>
@@ -98,17 +100,17 @@ function useParty(parties: readonly Party[]): ChosenParty {
     members,
     memberId: member?.id ?? "",
     ask: party ? askAbout(party, member) : {},
-    name: party?.kind === "you" ? "you" : `“${member?.label ?? party?.label ?? ""}”`,
+    name: party?.kind === "you" ? t("you") : `“${member?.label ?? party?.label ?? ""}”`,
     choose,
     chooseMember,
   };
 }
 
 const KINDS: Readonly<Record<Exclude<PartyKind, "you">, string>> = {
-  people: "People",
-  groups: "Groups",
-  conversations: "Your conversations",
-  channels: "Channels",
+  people: t("People"),
+  groups: t("Groups"),
+  conversations: t("Your conversations"),
+  channels: t("Channels"),
 };
 
 function PartyPick({ parties, chosen }: { readonly parties: readonly Party[]; readonly chosen: ChosenParty }): VNode {
@@ -121,7 +123,7 @@ function PartyPick({ parties, chosen }: { readonly parties: readonly Party[]; re
   return (
     <>
       <select
-        aria-label="For whom"
+        aria-label={t("For whom")}
         value={party?.id ?? ""}
         onChange={(event) => (chooseMember(""), choose(event.currentTarget.value))}
       >
@@ -137,9 +139,9 @@ function PartyPick({ parties, chosen }: { readonly parties: readonly Party[]; re
       </select>
       {party?.groupOn !== undefined && (
         <Pick
-          label="Who writes in the group"
+          label={t("Who writes in the group")}
           value={memberId}
-          options={[["", "Anybody else in it"], ...members.map(({ id, label }) => [id, label] as const)]}
+          options={[["", t("Anybody else in it")], ...members.map(({ id, label }) => [id, label] as const)]}
           choose={chooseMember}
         />
       )}
@@ -156,8 +158,8 @@ interface ModelPickProps {
 /** Some rules hold for one model or provider alone. */
 function ModelPick({ view, model, choose }: ModelPickProps): VNode {
   const names = view.state.catalog.models.map(({ provider, id }) => `${provider}/${id}`);
-  const options = [["", "Without rules about models"], ...names.map((name) => [name, name] as const)] as const;
-  return <Pick label="For which model" value={model} options={options} choose={choose} />;
+  const options = [["", t("Without rules about models")], ...names.map((name) => [name, name] as const)] as const;
+  return <Pick label={t("For which model")} value={model} options={options} choose={choose} />;
 }
 
 interface AboutProps {
@@ -169,32 +171,40 @@ interface AboutProps {
 /** The rights of the party as a whole. */
 function About({ explained, party, view }: AboutProps): VNode {
   const { owner, sandbox, leftOut } = explained;
-  const inside = [...(sandbox.commands ? ["commands"] : []), ...(sandbox.files ? ["files"] : [])].join(" and ");
   return (
     <>
-      <p class="view-sum">{owner ? "This turn has an owner's rights." : "This turn has a guest's rights."}</p>
+      <p class="view-sum">{owner ? t("This turn has an owner's rights.") : t("This turn has a guest's rights.")}</p>
       <p class="hint">
-        {inside === "" ? "Tools work on the machine itself." : `A sandbox confines the ${inside}.`}{" "}
-        {party?.kind !== "you" && !owner && (
-          <>
-            Owners are in <SourceOf source={{ key: "commands.ownerAllowFrom" }} view={view} />.{" "}
-          </>
-        )}
-        After untrusted content, such as a web page, a person is asked about risky calls:{" "}
-        <SourceOf source={{ key: "tools.untrusted.confirm" }} view={view} />.
+        {insideText(sandbox)}{" "}
+        {party?.kind !== "you" &&
+          !owner &&
+          rich("Owners are in {key}.", {
+            key: <SourceOf source={{ key: "commands.ownerAllowFrom" }} view={view} />,
+          })}{" "}
+        {rich("After untrusted content, such as a web page, a person is asked about risky calls: {key}.", {
+          key: <SourceOf source={{ key: "tools.untrusted.confirm" }} view={view} />,
+        })}
       </p>
       {leftOut.length > 0 && (
-        <p class="hint">Rules by a name that is not known here are left out: {leftOut.join(", ")}.</p>
+        <p class="hint">
+          {t("Rules by a name that is not known here are left out: {names}.", { names: leftOut.join(", ") })}
+        </p>
       )}
     </>
   );
 }
 
+function insideText({ commands, files }: AboutProps["explained"]["sandbox"]): string {
+  if (commands && files) return t("A sandbox confines the commands and files.");
+  if (commands) return t("A sandbox confines the commands.");
+  return files ? t("A sandbox confines the files.") : t("Tools work on the machine itself.");
+}
+
 const OUTCOMES: readonly (readonly [ToolOutcome | "all", string])[] = [
-  ["all", "All tools"],
-  ["allowed", "Allowed"],
-  ["asks", "Asks first"],
-  ["refused", "Refused"],
+  ["all", t("All tools")],
+  ["allowed", t("Allowed")],
+  ["asks", t("Asks first")],
+  ["refused", t("Refused")],
 ];
 
 function ToolList({ tools, view }: { readonly tools: readonly JudgedTool[]; readonly view: ViewProps }): VNode {
@@ -205,19 +215,24 @@ function ToolList({ tools, view }: { readonly tools: readonly JudgedTool[]; read
     (tool) => (outcome === "all" || tool.outcome === outcome) && searched(tool).includes(wanted),
   );
   return (
-    <section aria-label="Tools">
-      <h2>{`${tools.filter((tool) => tool.outcome !== "refused").length} of ${tools.length} tools`}</h2>
+    <section aria-label={t("Tools")}>
+      <h2>
+        {t("{shown} of {all} tools", {
+          shown: tools.filter((tool) => tool.outcome !== "refused").length,
+          all: tools.length,
+        })}
+      </h2>
       <div class="view-tools">
         <input
           type="search"
-          aria-label="Words of a tool"
-          placeholder="Words of a tool"
+          aria-label={t("Words of a tool")}
+          placeholder={t("Words of a tool")}
           value={words}
           onInput={(event) => setWords(event.currentTarget.value)}
         />
-        <Pick label="Which tools" value={outcome} options={OUTCOMES} choose={setOutcome} />
+        <Pick label={t("Which tools")} value={outcome} options={OUTCOMES} choose={setOutcome} />
       </div>
-      {shown.length === 0 && <p class="hint">No tool fits.</p>}
+      {shown.length === 0 && <p class="hint">{t("No tool fits.")}</p>}
       {[...new Set(shown.map(({ group }) => group))].map((group) => (
         <RowList key={group} title={group}>
           {shown

@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import type { Right, Rights, ToolRight } from "../../settings/rights.ts";
+import { t } from "../../words/words.ts";
 
 /**
  * Rights of a turn that the operator writes in this session. The view changes nothing: the config decides the rights.
@@ -9,8 +10,8 @@ export function SessionRights({ rights }: { readonly rights: Rights }): VNode | 
   if (sandbox.length + exec.length + tools.length === 0) return null;
   return (
     <>
-      <Facts title="Sandbox" facts={sandbox} />
-      <Facts title="Commands" facts={exec} />
+      <Facts title={t("Sandbox")} facts={sandbox} />
+      <Facts title={t("Commands")} facts={exec} />
       <Tools tools={tools} />
     </>
   );
@@ -40,18 +41,16 @@ function Tools({ tools }: { readonly tools: readonly ToolRight[] }): VNode | nul
   if (tools.length === 0) return null;
   const allowed = tools.filter(({ isAllowed }) => isAllowed).length;
   return (
-    <section aria-label="Tools">
-      <h3>Tools</h3>
+    <section aria-label={t("Tools")}>
+      <h3>{t("Tools")}</h3>
       <details class="right-tools">
-        <summary>
-          {allowed} of {tools.length} tools are allowed
-        </summary>
+        <summary>{t("{allowed} of {all} tools are allowed", { allowed, all: tools.length })}</summary>
         <dl class="rights">
           {tools.map(({ tool, isAllowed, source }) => (
             <div key={tool}>
               <dt>{tool}</dt>
               <dd>
-                {isAllowed ? "allowed" : "removed"}
+                {isAllowed ? t("allowed") : t("removed")}
                 {source !== undefined && <span class="right-source">{source}</span>}
               </dd>
             </div>

@@ -8,6 +8,7 @@ import {
   type SettingText,
   type SettingValue,
 } from "../../settings/settings.ts";
+import { t } from "../../words/words.ts";
 
 interface RowProps {
   readonly text: SettingText;
@@ -41,11 +42,12 @@ export function SettingRow(props: RowProps): VNode {
         </p>
       )}
       <p class="setting-source" id={`${id}-source`}>
-        {isOwn ? "Set for this session" : "Default"}
+        {isOwn ? t("Set for this session") : t("Default")}
         {isOwn && (
           <button type="button" class="link" disabled={pending !== undefined} onClick={() => change(null)}>
-            Use the default{setting.default !== null && `: ${setting.default}`}
-            <span class="unseen"> for {text.label}</span>
+            {t("Use the default")}
+            {setting.default !== null && `: ${setting.default}`}
+            <span class="unseen"> {t("for {setting}", { setting: text.label })}</span>
           </button>
         )}
       </p>
@@ -101,7 +103,7 @@ function Amount(props: ControlProps & { range: readonly number[] }): VNode {
       inputMode="numeric"
       autocomplete="off"
       value={value}
-      title={`From ${least} to ${most}`}
+      title={t("From {least} to {most}", { least: least ?? "", most: most ?? "" })}
       aria-invalid={isRefused}
       aria-describedby={`${id}-source`}
       onInput={(event) => {

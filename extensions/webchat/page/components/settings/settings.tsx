@@ -9,6 +9,7 @@ import { SessionRights } from "./rights.tsx";
 import { SettingRow } from "./setting-row.tsx";
 import { useSettings, type EditedSettings } from "./use-settings.ts";
 import { readDays, type UsedDay } from "../../settings/used.ts";
+import { t } from "../../words/words.ts";
 
 /** The settings of the open session, beside the conversation. */
 export function SessionSettings(props: { state: PageState; chat: Chat; close: () => void }): VNode {
@@ -28,8 +29,8 @@ export function SessionSettings(props: { state: PageState; chat: Chat; close: ()
     >
       <div class="settings-inside">
         <header>
-          <h2 id="settings-title">Session settings</h2>
-          <button type="button" class="plain-icon" aria-label="Close" onClick={dismiss}>
+          <h2 id="settings-title">{t("Session settings")}</h2>
+          <button type="button" class="plain-icon" aria-label={t("Close")} onClick={dismiss}>
             <Icon name="close" />
           </button>
         </header>
@@ -44,7 +45,7 @@ export function SessionSettings(props: { state: PageState; chat: Chat; close: ()
         {chat.mayChangeModel && (
           <p class="channel-actions">
             <button type="button" class="quiet" onClick={() => (dismiss(), chat.show("model"))}>
-              Model and key of the gateway
+              {t("Model and key of the gateway")}
             </button>
           </p>
         )}
@@ -103,8 +104,8 @@ function Used({ sessionKey, chat }: { readonly sessionKey: string; readonly chat
   }, [chat, sessionKey]);
   if (read === undefined || read.all.length === 0) return null;
   return (
-    <section aria-label="Usage">
-      <h3>Usage</h3>
+    <section aria-label={t("Usage")}>
+      <h3>{t("Usage")}</h3>
       <dl class="rights">
         {read.all.map((day) => (
           <div key={day.day}>
@@ -120,9 +121,11 @@ function Used({ sessionKey, chat }: { readonly sessionKey: string; readonly chat
 }
 
 const amount = ({ tokens, cost }: UsedDay): string =>
-  [`${shortCount(tokens)} tokens`, dollars(cost)].filter((part) => part !== undefined).join(" · ");
+  [t("{tokens} tokens", { tokens: shortCount(tokens) }), dollars(cost)]
+    .filter((part) => part !== undefined)
+    .join(" · ");
 
 function ofSession({ day }: UsedDay, session: readonly UsedDay[]): string {
   const own = session.find((other) => other.day === day);
-  return own === undefined ? "none of it in this session" : `in this session: ${amount(own)}`;
+  return own === undefined ? t("none of it in this session") : t("in this session: {amount}", { amount: amount(own) });
 }

@@ -3,6 +3,7 @@ import type { Chat } from "../../model/chat.ts";
 import { readRights, type Rights } from "../../settings/rights.ts";
 import type { Setting, SettingValue } from "../../settings/settings.ts";
 import type { PageState } from "../../model/state.ts";
+import { t } from "../../words/words.ts";
 
 type Values = Readonly<Record<string, SettingValue>>;
 type Problems = Readonly<Record<string, string>>;
@@ -66,4 +67,4 @@ function without<T>(values: Readonly<Record<string, T>>, name: string): Readonly
 const PARAMETER = /^invalid sessions\.patch params: \w+: /;
 
 const textOf = (error: unknown): string =>
-  error instanceof Error ? error.message.replace(PARAMETER, "") : "The gateway gave no reason.";
+  error instanceof Error ? error.message.replace(PARAMETER, "") : t("The gateway gave no reason.");

@@ -6,6 +6,7 @@ import type { Chat } from "../../model/chat.ts";
 import type { PageState } from "../../model/state.ts";
 import { Icon } from "../common/icons.tsx";
 import { ImportOffer } from "./import-offer.tsx";
+import { t } from "../../words/words.ts";
 
 interface StepsProps {
   readonly state: PageState;
@@ -21,7 +22,7 @@ export function FirstSteps({ state, chat }: StepsProps): VNode | null {
   if (!chat.mayChangeModel || channels === undefined) return null;
   if (!demo && (hidden || (channels.length > 0 && isOwned))) return null;
   return (
-    <section class="first-steps" aria-label="First steps">
+    <section class="first-steps" aria-label={t("First steps")}>
       {demo && <ImportOffer state={state} chat={chat} />}
       <ol>
         <ModelStep state={state} chat={chat} />
@@ -30,7 +31,7 @@ export function FirstSteps({ state, chat }: StepsProps): VNode | null {
       </ol>
       {!demo && (
         <button type="button" class="link" onClick={() => (hideSteps(), hide(true))}>
-          Hide these steps
+          {t("Hide these steps")}
         </button>
       )}
     </section>
@@ -39,11 +40,11 @@ export function FirstSteps({ state, chat }: StepsProps): VNode | null {
 
 function ChannelStep({ channels, chat }: { readonly channels: readonly string[]; readonly chat: Chat }): VNode {
   const isDone = channels.length > 0;
-  const done = `${channels.join(", ")} ${channels.length === 1 ? "is" : "are"} set up.`;
+  const done = t("{channels} is set up.|{channels} are set up.", { channels: channels.join(", "), n: channels.length });
   return (
-    <Step title="Connect a chat app" isDone={isDone}>
-      <p>{isDone ? done : "Write to the agent from Telegram, WhatsApp, Slack and others, or stay on this page."}</p>
-      <StepButton label={isDone ? "Channels" : "Add a channel"} go={() => chat.visit("channels")} />
+    <Step title={t("Connect a chat app")} isDone={isDone}>
+      <p>{isDone ? done : t("Write to the agent from Telegram, WhatsApp, Slack and others, or stay on this page.")}</p>
+      <StepButton label={isDone ? t("Channels") : t("Add a channel")} go={() => chat.visit("channels")} />
     </Step>
   );
 }
@@ -56,14 +57,14 @@ interface OwnerStepProps {
 
 function OwnerStep({ isOwned, hasChannel, chat }: OwnerStepProps): VNode {
   return (
-    <Step title="Say who you are there" isDone={isOwned}>
+    <Step title={t("Say who you are there")} isDone={isOwned}>
       <p>
         {isOwned
-          ? "The channels know an owner."
-          : "In a chat app everybody is a guest at first, you too. An owner may approve commands."}
+          ? t("The channels know an owner.")
+          : t("In a chat app everybody is a guest at first, you too. An owner may approve commands.")}
       </p>
       {(hasChannel || isOwned) && (
-        <StepButton label={isOwned ? "People" : "Name the owner"} go={() => chat.visit("people")} />
+        <StepButton label={isOwned ? t("People") : t("Name the owner")} go={() => chat.visit("people")} />
       )}
     </Step>
   );
@@ -72,17 +73,17 @@ function OwnerStep({ isOwned, hasChannel, chat }: OwnerStepProps): VNode {
 function ModelStep({ state, chat }: StepsProps): VNode {
   const { demo, id, provider } = state.status.model;
   return (
-    <Step title="Connect a model" isDone={!demo}>
+    <Step title={t("Connect a model")} isDone={!demo}>
       <p>
         {demo
-          ? "The demo model is answering: it repeats what you write, and it calls real tools for a few phrases."
-          : `${provider}/${id} is answering.`}
+          ? t("The demo model is answering: it repeats what you write, and it calls real tools for a few phrases.")
+          : t("{provider}/{id} is answering.", { provider, id })}
       </p>
       {demo ? (
-        <StepButton label="Choose a model" opensDialog isFirst go={() => chat.show("model")} />
+        <StepButton label={t("Choose a model")} opensDialog isFirst go={() => chat.show("model")} />
       ) : (
         <button type="button" class="quiet" onClick={() => chat.visit("models")}>
-          Models and keys
+          {t("Models and keys")}
         </button>
       )}
     </Step>
@@ -96,7 +97,7 @@ function Step(props: { title: string; isDone: boolean; children: ComponentChildr
       <h3>
         {title}
         {isDone && <Icon name="check" />}
-        {isDone && <span class="unseen">: done</span>}
+        {isDone && <span class="unseen">{t(": done")}</span>}
       </h3>
       <div>{children}</div>
     </li>

@@ -3,6 +3,8 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import type { PageState } from "../../model/state.ts";
+import { rich } from "../../words/rich.ts";
+import { t } from "../../words/words.ts";
 
 type Detected = Answers["openclaw.import.detect"];
 type Kinds = NonNullable<Detected["found"]>["kinds"];
@@ -26,11 +28,13 @@ export function ImportOffer({ state, chat }: OfferProps): VNode | null {
   const found = detected?.found;
   if (!found) return null;
   return (
-    <section class="import-offer" aria-label="OpenClaw on this machine">
-      <h3>OpenClaw was here before</h3>
+    <section class="import-offer" aria-label={t("OpenClaw on this machine")}>
+      <h3>{t("OpenClaw was here before")}</h3>
       <p>
-        {found.dir} has {countsText(found.kinds, "fresh")}. It is only read. The gateway restarts for it, and the
-        channels stay off until the other gateway is stopped.
+        {t(
+          "{dir} has {kinds}. It is only read. The gateway restarts for it, and the channels stay off until the other gateway is stopped.",
+          { dir: found.dir, kinds: countsText(found.kinds, "fresh") ?? t("nothing") },
+        )}
       </p>
       {found.warnings.map((warning) => (
         <p key={warning} class="hint">
@@ -38,7 +42,7 @@ export function ImportOffer({ state, chat }: OfferProps): VNode | null {
         </p>
       ))}
       <button type="button" class="primary" disabled={isStarted} onClick={() => start(found.dir)}>
-        {isStarted ? "Restarting for the import…" : "Bring it over"}
+        {isStarted ? t("Restarting for the import…") : t("Bring it over")}
       </button>
       {problem !== undefined && (
         <p class="outcome error" role="alert">
@@ -53,28 +57,27 @@ function LastImport({ last }: { readonly last: NonNullable<Detected["last"]> }):
   if (last.error !== undefined)
     return (
       <p class="outcome error" role="alert">
-        {last.dir} was not imported: {last.error}
+        {t("{dir} was not imported: {error}", { dir: last.dir, error: last.error })}
       </p>
     );
   const failed = countsText(last.kinds, "failed");
   return (
     <p role="status">
-      {last.dir} was imported: {countsText(last.kinds, "taken")}
-      {failed === "nothing" ? "." : `; failed: ${failed}.`}
-      {last.channelsOff && (
-        <>
-          {" "}
-          The channels stay off until you have stopped the other gateway and run <code>openclaw onboard --adopt</code>.
-        </>
-      )}
+      {t("{dir} was imported: {kinds}.", { dir: last.dir, kinds: countsText(last.kinds, "taken") ?? t("nothing") })}
+      {failed !== undefined && ` ${t("Failed: {kinds}.", { kinds: failed })}`}
+      {last.channelsOff && " "}
+      {last.channelsOff &&
+        rich("The channels stay off until you have stopped the other gateway and run {command}.", {
+          command: <code>openclaw onboard --adopt</code>,
+        })}
     </p>
   );
 }
 
-/** As `12 conversations, 3 people`. */
-function countsText(kinds: Kinds, which: "fresh" | "taken" | "failed"): string {
+/** As `conversations: 12, people: 3`; undefined for nothing. */
+function countsText(kinds: Kinds, which: "fresh" | "taken" | "failed"): string | undefined {
   const some = kinds.filter((kind) => kind[which] > 0).map((kind) => `${kind.title.toLowerCase()}: ${kind[which]}`);
-  return some.length > 0 ? some.join(", ") : "nothing";
+  return some.length > 0 ? some.join(", ") : undefined;
 }
 
 function useImport({ state, chat }: OfferProps, look: boolean) {

@@ -14,6 +14,7 @@ import {
 } from "../../setup/model-choices.ts";
 import { Choice, Field } from "../common/fields.tsx";
 import { PanelDialog } from "../common/panel.tsx";
+import { t } from "../../words/words.ts";
 
 /** The open dialog about the whole gateway. */
 export function OpenPanel({ state, chat }: { readonly state: PageState; readonly chat: Chat }): VNode | null {
@@ -38,33 +39,33 @@ function ModelPanel({ state, chat, close }: PanelProps): VNode {
     chat.modelChanged();
   };
   return (
-    <PanelDialog title="Model" name="model" close={close}>
+    <PanelDialog title={t("Model")} name="model" close={close}>
       <p class="panel-text">
         {demo
-          ? "The demo model is answering, which repeats what you write. Choose a model that thinks."
-          : `${provider}/${id} is answering.`}
+          ? t("The demo model is answering, which repeats what you write. Choose a model that thinks.")
+          : t("{provider}/{id} is answering.", { provider, id })}
       </p>
       {problem !== "" && <p role="alert">{problem}</p>}
       {!answered && found && <ModelForm ask={ask} found={found} provider={demo ? "" : provider} done={done} />}
       {answered && (
         <p role="status" class="good">
-          {answered.model} answered. {OUTCOMES[answered.use] ?? OUTCOMES["first"]}
+          {t("{model} answered.", { model: answered.model })} {OUTCOMES[answered.use] ?? OUTCOMES["first"]}
         </p>
       )}
       <p class="channel-actions">
         {answered && (
           <button type="button" class="primary" onClick={close}>
-            Done
+            {t("Done")}
           </button>
         )}
         {answered && state.shown.view === undefined && (
           <button type="button" class="quiet" onClick={() => (close(), chat.visit("channels"))}>
-            Next: add a channel
+            {t("Next: add a channel")}
           </button>
         )}
         {!demo && state.shown.view !== "models" && (
           <button type="button" class="quiet" onClick={() => (close(), chat.visit("models"))}>
-            All models and keys
+            {t("All models and keys")}
           </button>
         )}
       </p>
@@ -74,9 +75,9 @@ function ModelPanel({ state, chat, close }: PanelProps): VNode {
 
 /** What follows, by the use of the model. */
 const OUTCOMES: Readonly<Record<string, string>> = {
-  first: "The next message goes to it.",
-  fallback: "It is asked when those before it fail.",
-  none: "Its key is stored, and the same model answers as before.",
+  first: t("The next message goes to it."),
+  fallback: t("It is asked when those before it fail."),
+  none: t("Its key is stored, and the same model answers as before."),
 };
 
 function useDetected(ask: Ask) {
@@ -110,9 +111,9 @@ function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
     void save(choice, valuesOf(event.currentTarget));
   };
   return (
-    <form ref={form} class="channel-form" aria-label="Connect a model" onSubmit={submit}>
+    <form ref={form} class="channel-form" aria-label={t("Connect a model")} onSubmit={submit}>
       <Choice
-        label="Provider"
+        label={t("Provider")}
         name="choice"
         value={choice.id}
         options={choices.map(({ id, label }) => [id, label])}
@@ -122,9 +123,9 @@ function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
       {problem && <Refused problem={problem} choice={choice} />}
       <p class="channel-actions">
         <button type="submit" class="primary" disabled={isBusy}>
-          {problem?.mayRepeat === true ? "Try again" : "Test and save"}
+          {problem?.mayRepeat === true ? t("Try again") : t("Test and save")}
         </button>
-        <span role="status">{isBusy && "Waiting for the model's answer …"}</span>
+        <span role="status">{isBusy && t("Waiting for the model's answer …")}</span>
       </p>
     </form>
   );
@@ -135,15 +136,15 @@ function focusOn(form: HTMLFormElement | null, field: string | undefined): void 
 }
 
 const APIS = [
-  ["openai-completions", "OpenAI's chat completions (most servers)"],
-  ["openai-responses", "OpenAI's responses"],
-  ["anthropic-messages", "Anthropic's messages"],
+  ["openai-completions", t("OpenAI's chat completions (most servers)")],
+  ["openai-responses", t("OpenAI's responses")],
+  ["anthropic-messages", t("Anthropic's messages")],
 ] as const;
 
 const USES = [
-  ["first", "Ask it first"],
-  ["fallback", "Ask it when those before it fail"],
-  ["none", "Only store its key"],
+  ["first", t("Ask it first")],
+  ["fallback", t("Ask it when those before it fail")],
+  ["none", t("Only store its key")],
 ] as const;
 
 interface FieldsProps {
@@ -162,37 +163,45 @@ function ModelFields({ choice, problem, isFurther }: FieldsProps): VNode {
     <>
       {asks === "server" && (
         <>
-          <Field name="baseUrl" label="Address" placeholder="http://127.0.0.1:8000/v1" error={errorOf("baseUrl")} />
-          <Choice label="It understands" name="api" value={api} options={APIS} choose={setApi} />
+          <Field
+            name="baseUrl"
+            label={t("Address")}
+            placeholder="http://127.0.0.1:8000/v1"
+            error={errorOf("baseUrl")}
+          />
+          <Choice label={t("It understands")} name="api" value={api} options={APIS} choose={setApi} />
         </>
       )}
       {asks !== "found" && (
         <Field
           name="apiKey"
-          label={asks === "server" ? "Key, if it needs one (optional)" : "Key"}
+          label={asks === "server" ? t("Key, if it needs one (optional)") : t("Key")}
           secret
-          hint="It is stored on the gateway's machine, and not shown again."
+          hint={t("It is stored on the gateway's machine, and not shown again.")}
           error={errorOf("apiKey")}
         />
       )}
       {asks === "key" && website !== "" && (
         <p class="hint">
           <a href={website} target="_blank" rel="noreferrer">
-            Make a key at {new URL(website).host}
+            {t("Make a key at {host}", { host: new URL(website).host })}
           </a>
         </p>
       )}
       {asks === "key" && isFurther && (
         <Field
           name="keyName"
-          label="Name of the key (optional)"
+          label={t("Name of the key (optional)")}
           placeholder="default"
-          hint={`Without a name it replaces ${provider}:default. Another name keeps that key, and this one is asked before it.`}
+          hint={t(
+            "Without a name it replaces {provider}:default. Another name keeps that key, and this one is asked before it.",
+            { provider },
+          )}
           error={errorOf("keyName")}
         />
       )}
       <ModelName choice={choice} models={problem?.models ?? []} error={errorOf("modelRef")} />
-      {isFurther && <Choice label="Use" name="use" value={use} options={USES} choose={setUse} />}
+      {isFurther && <Choice label={t("Use")} name="use" value={use} options={USES} choose={setUse} />}
     </>
   );
 }
@@ -209,13 +218,13 @@ function ModelName({ choice, models: named, error }: NameProps): VNode {
   const models = named.length > 0 ? named : choice.models;
   const [model, setModel] = useState(choice.model);
   if (models.length === 0) {
-    const hint = choice.asks === "server" ? "The first one that the server lists when empty." : undefined;
-    return <Field name="modelRef" label="Model" value={choice.model} hint={hint} error={error} />;
+    const hint = choice.asks === "server" ? t("The first one that the server lists when empty.") : undefined;
+    return <Field name="modelRef" label={t("Model")} value={choice.model} hint={hint} error={error} />;
   }
   const value = models.includes(model) ? model : (models[0] ?? "");
   return (
     <Choice
-      label="Model"
+      label={t("Model")}
       name="modelRef"
       value={value}
       options={models.map((id) => [id, id])}
@@ -238,13 +247,13 @@ function Refused({ problem, choice }: { readonly problem: ModelProblem; readonly
       {isAccount && choice.website !== "" && (
         <p class="hint">
           <a href={choice.website} target="_blank" rel="noreferrer">
-            Open {new URL(choice.website).host}
+            {t("Open {host}", { host: new URL(choice.website).host })}
           </a>
         </p>
       )}
       {said !== "" && (
         <details class="hint">
-          <summary>What the provider said</summary>
+          <summary>{t("What the provider said")}</summary>
           {said}
         </details>
       )}

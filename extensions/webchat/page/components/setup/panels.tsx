@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import type { PageState } from "../../model/state.ts";
+import { t } from "../../words/words.ts";
 
 interface PanelsProps {
   readonly state: PageState;
@@ -16,7 +17,7 @@ export function Panels({ state, chat }: PanelsProps): VNode | null {
     if (!isWanted || loaded) return;
     import("./model-panel.tsx").then(setLoaded, () => {
       chat.show();
-      chat.showNotice("This part of the page could not be loaded. Reload the page.");
+      chat.showNotice(t("This part of the page could not be loaded. Reload the page."));
     });
   }, [isWanted, loaded, chat]);
   return isWanted && loaded ? <loaded.OpenPanel state={state} chat={chat} /> : null;

@@ -3,6 +3,8 @@ import { Fragment, type VNode } from "preact";
 import { dollars, seconds } from "../../model/format.ts";
 import { PanelDialog } from "../common/panel.tsx";
 import { useAnswer, type ViewProps } from "../views/view-parts.tsx";
+import { rich } from "../../words/rich.ts";
+import { language, t } from "../../words/words.ts";
 
 interface FactsProps {
   readonly view: ViewProps;
@@ -13,7 +15,7 @@ interface FactsProps {
 /** How an answer was made: which models were asked and why, what they read, and what it cost. */
 export function AnswerFacts({ view, runIds, close }: FactsProps): VNode {
   return (
-    <PanelDialog title="How this answer was made" name="run-facts" close={close}>
+    <PanelDialog title={t("How this answer was made")} name="run-facts" close={close}>
       {runIds.map((runId) => (
         <RunFacts key={runId} view={view} runId={runId} />
       ))}
@@ -27,7 +29,7 @@ function RunFacts({ view, runId }: { readonly view: ViewProps; readonly runId: s
   const isRead = run.answer !== undefined || run.problem !== undefined;
   return (
     <>
-      {!isRead && <p class="hint">Reading…</p>}
+      {!isRead && <p class="hint">{t("Reading…")}</p>}
       {run.problem !== undefined && (
         <p class="outcome error" role="alert">
           {run.problem}
@@ -36,9 +38,7 @@ function RunFacts({ view, runId }: { readonly view: ViewProps; readonly runId: s
       {run.answer !== undefined && <Receipt run={run.answer.run} />}
       {prompt.answer !== undefined && <Prompt prompt={prompt.answer} />}
       {run.problem === undefined && prompt.problem !== undefined && <p class="hint">{prompt.problem}</p>}
-      <p class="hint">
-        Run <code>{runId}</code>
-      </p>
+      <p class="hint">{rich("Run {code}", { code: <code>{runId}</code> })}</p>
     </>
   );
 }
@@ -47,26 +47,35 @@ type Run = Answers["runs.get"]["run"];
 type Model = Run["receipt"]["model"];
 
 const nameOf = ({ provider, id }: Model): string => `${provider}/${id}`;
-const count = (tokens: number): string => tokens.toLocaleString();
 
 /** Who answered, what was tried before, and the sums. */
 function Receipt({ run }: { readonly run: Run }): VNode {
   const { model, usage, calls, durationMs, tools = [], compactions = 0 } = run.receipt;
-  const cached = usage.cacheRead === 0 ? "" : `, ${count(usage.cacheRead)} from the cache`;
+  const { input, output, cacheRead } = usage;
   const facts: readonly (readonly [string, string | undefined])[] = [
-    ["Model", nameOf(model)],
-    ["Key", run.receipt.profile],
-    ["Began by", run.receipt.trigger],
-    ["Ended", run.result],
-    ["Time", `${new Date(run.at).toLocaleString()}, ${seconds(durationMs)}`],
-    ["Calls", `${calls} of the model`],
-    ["Tokens", `${count(usage.input)} in${cached}, ${count(usage.output)} out`],
-    ["Cost", dollars(usage.cost.total) ?? "none, or the price is not known"],
-    ["Tools", tools.map(({ name, calls: times, failed }) => toolText(name, times, failed)).join(", ") || undefined],
-    ["Summaries", compactions === 0 ? undefined : `the conversation was summarised ${compactions} times`],
+    [t("Model"), nameOf(model)],
+    [t("Key"), run.receipt.profile],
+    [t("Began by"), run.receipt.trigger],
+    [t("Ended"), run.result],
+    [t("Time"), `${new Date(run.at).toLocaleString(language())}, ${seconds(durationMs)}`],
+    [t("Calls"), t("{n} of the model", { n: calls })],
+    [
+      t("Tokens"),
+      cacheRead === 0
+        ? t("{input} in, {output} out", { input, output })
+        : t("{input} in, {cached} from the cache, {output} out", { input, cached: cacheRead, output }),
+    ],
+    [t("Cost"), dollars(usage.cost.total) ?? t("none, or the price is not known")],
+    [t("Tools"), tools.map(({ name, calls: times, failed }) => toolText(name, times, failed)).join(", ") || undefined],
+    [
+      t("Summaries"),
+      compactions === 0
+        ? undefined
+        : t("the conversation was summarised once|the conversation was summarised {n} times", { n: compactions }),
+    ],
   ];
   return (
-    <section aria-label="Model and cost">
+    <section aria-label={t("Model and cost")}>
       <dl>
         {facts.map(([term, value]) =>
           value === undefined ? null : (
@@ -83,7 +92,7 @@ function Receipt({ run }: { readonly run: Run }): VNode {
 }
 
 const toolText = (name: string, calls: number, failed: number): string =>
-  `${name} ${calls}×${failed === 0 ? "" : ` (${failed} failed)`}`;
+  failed === 0 ? `${name} ${calls}×` : t("{tool} {calls}× ({failed} failed)", { tool: name, calls, failed });
 
 /** Why this model: each that was asked, and those that were not. */
 function Why({ receipt }: { readonly receipt: Run["receipt"] }): VNode {
@@ -91,25 +100,40 @@ function Why({ receipt }: { readonly receipt: Run["receipt"] }): VNode {
   const [first] = candidates;
   return (
     <>
-      <h3>Why this model</h3>
+      <h3>{t("Why this model")}</h3>
       <ul class="run-tries">
         {first !== undefined && (
           <li>
-            The conversation asks for {nameOf(first)}
-            {candidates.length > 1 && `, then for ${candidates.slice(1).map(nameOf).join(", ")}`}.
+            {candidates.length === 1
+              ? t("The conversation asks for {model}.", { model: nameOf(first) })
+              : t("The conversation asks for {model}, then for {others}.", {
+                  model: nameOf(first),
+                  others: candidates.slice(1).map(nameOf).join(", "),
+                })}
           </li>
         )}
         {skipped.map(({ model, profile, why }) => (
           <li key={`${nameOf(model)} ${profile}`}>
-            {nameOf(model)} was not asked{profile === undefined ? "" : ` with the key ${profile}`}: {why}.
+            {profile === undefined
+              ? t("{model} was not asked: {why}.", { model: nameOf(model), why })
+              : t("{model} was not asked with the key {key}: {why}.", { model: nameOf(model), key: profile, why })}
           </li>
         ))}
         {tries.map(({ model, outcome, message, remedy, durationMs, thinking }, index) => (
           <li key={index}>
-            {nameOf(model)} was asked (thinking {thinking}) and after {seconds(durationMs)}{" "}
-            {outcome === "replied" ? "answered" : `ended: ${outcome}`}
-            {message !== undefined && ` – ${message}`}
-            {remedy !== undefined && `; next: ${remedy.replaceAll("_", " ")}`}.
+            {outcome === "replied"
+              ? t("{model} was asked (thinking {level}) and answered after {time}.", {
+                  model: nameOf(model),
+                  level: thinking,
+                  time: seconds(durationMs),
+                })
+              : t("{model} was asked (thinking {level}) and ended after {time}: {outcome}.", {
+                  model: nameOf(model),
+                  level: thinking,
+                  time: seconds(durationMs),
+                  outcome: [outcome, message].filter(Boolean).join(" – "),
+                })}
+            {remedy !== undefined && ` ${t("Next: {remedy}.", { remedy: remedy.replaceAll("_", " ") })}`}
           </li>
         ))}
       </ul>
@@ -123,17 +147,28 @@ type ShownPrompt = Answers["runs.prompt"];
 function Prompt({ prompt }: { readonly prompt: ShownPrompt }): VNode {
   const { system, messages, tools, toolTokens, faithful, why } = prompt;
   return (
-    <section aria-label="What the model saw">
-      <h3>What the model saw</h3>
-      {!faithful && <p class="hint">The messages may differ from what was sent: {why ?? "the reason is not known"}</p>}
+    <section aria-label={t("What the model saw")}>
+      <h3>{t("What the model saw")}</h3>
+      {!faithful && (
+        <p class="hint">
+          {t("The messages may differ from what was sent:")} {why ?? t("the reason is not known")}
+        </p>
+      )}
       {system.map(({ name, source, tokens, text }, index) => (
-        <Piece key={`s${index}`} title={`System prompt: ${name}`} tokens={tokens} text={text ?? `From ${source}`} />
+        <Piece
+          key={`s${index}`}
+          title={t("System prompt: {name}", { name })}
+          tokens={tokens}
+          text={text ?? t("From {source}", { source })}
+        />
       ))}
-      {tools.length > 0 && <Piece title={`${tools.length} tools`} tokens={toolTokens} text={tools.join("\n")} />}
+      {tools.length > 0 && (
+        <Piece title={t("{n} tool|{n} tools", { n: tools.length })} tokens={toolTokens} text={tools.join("\n")} />
+      )}
       {messages.map(({ role, tokens, content, toolName }, index) => (
         <Piece
           key={`m${index}`}
-          title={toolName === undefined ? ROLES[role] : `Result of ${toolName}`}
+          title={toolName === undefined ? ROLES[role] : t("Result of {toolName}", { toolName })}
           tokens={tokens}
           text={content.map(textOf).join("\n\n")}
         />
@@ -142,13 +177,15 @@ function Prompt({ prompt }: { readonly prompt: ShownPrompt }): VNode {
   );
 }
 
-const ROLES = { user: "Person", assistant: "Agent", toolResult: "Result of a tool" } as const;
+const ROLES = { user: t("Person"), assistant: t("Agent"), toolResult: t("Result of a tool") } as const;
 
 function textOf({ type, text, thinking, name, arguments: given, mimeType, bytes }: Content): string {
   if (text !== undefined) return text;
   if (thinking !== undefined) return thinking;
   if (type === "toolCall") return `${name}(${JSON.stringify(given, undefined, 2)})`;
-  return `[${mimeType ?? type}${bytes === undefined ? "" : `, ${bytes} bytes`}]`;
+  return bytes === undefined
+    ? `[${mimeType ?? type}]`
+    : t("[{kind}, {n} byte]|[{kind}, {n} bytes]", { kind: mimeType ?? type, n: bytes });
 }
 type Content = ShownPrompt["messages"][number]["content"][number];
 
@@ -158,7 +195,7 @@ function Piece(props: { title: string; tokens: number | undefined; text: string 
     <details>
       <summary>
         <span>{title}</span>
-        {tokens !== undefined && <span>{count(tokens)} tokens</span>}
+        {tokens !== undefined && <span>{t("{n} token|{n} tokens", { n: tokens })}</span>}
       </summary>
       <pre tabIndex={0}>{text}</pre>
     </details>

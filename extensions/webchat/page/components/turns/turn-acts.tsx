@@ -5,6 +5,7 @@ import { markdownOf, type TurnAct } from "../../model/turn-acts.ts";
 import type { DisplayedTurn } from "../../model/view.ts";
 import { copyText } from "../common/clipboard.ts";
 import { Icon, type IconName } from "../common/icons.tsx";
+import { language, t } from "../../words/words.ts";
 
 interface ActsProps {
   readonly turn: DisplayedTurn;
@@ -17,12 +18,12 @@ interface ActsProps {
 /** The time of a turn and the buttons of its acts: one stop of the Tab key, within which the arrow keys move. */
 export function TurnActs({ turn, acts, chat, showFacts }: ActsProps): VNode | null {
   const [reached, setReached] = useState(0);
-  const [copied, setCopied] = useState<"Copied" | "Copy failed">();
+  const [copied, setCopied] = useState<"done" | "failed">();
   const bar = useRef<HTMLDivElement>(null);
   if (acts.length === 0 && turn.at === undefined) return null;
   const copy = (): void =>
     void copyText(markdownOf(turn)).then((isDone) => {
-      setCopied(isDone ? "Copied" : "Copy failed");
+      setCopied(isDone ? "done" : "failed");
       setTimeout(() => setCopied(undefined), 1600);
     });
   const does: Readonly<Record<TurnAct, () => void>> = {
@@ -52,18 +53,22 @@ export function TurnActs({ turn, acts, chat, showFacts }: ActsProps): VNode | nu
           onFocus={() => setReached(index)}
           onClick={does[act]}
         >
-          <Icon name={act === "copy" && copied === "Copied" ? "check" : ICONS[act]} />
+          <Icon name={act === "copy" && copied === "done" ? "check" : ICONS[act]} />
         </button>
       ))}
       {turn.at !== undefined && <TurnTime at={turn.at} />}
-      <span class={copied === "Copy failed" ? "" : "unseen"} role="status">
-        {copied}
+      <span class={copied === "failed" ? "" : "unseen"} role="status">
+        {copied && (copied === "done" ? t("Copied") : t("Copy failed"))}
       </span>
     </div>
   );
 }
 
-const LABELS = { user: "Acts on this message", assistant: "Acts on this answer", note: "Acts on this note" } as const;
+const LABELS = {
+  user: t("Acts on this message"),
+  assistant: t("Acts on this answer"),
+  note: t("Acts on this note"),
+} as const;
 
 const ICONS: Readonly<Record<TurnAct, IconName>> = {
   copy: "copy",
@@ -74,12 +79,12 @@ const ICONS: Readonly<Record<TurnAct, IconName>> = {
 };
 
 function nameOf(act: TurnAct, { role }: DisplayedTurn): string {
-  if (act === "copy") return role === "user" ? "Copy message" : "Copy answer";
+  if (act === "copy") return role === "user" ? t("Copy message") : t("Copy answer");
   return {
-    edit: "Edit and send again",
-    retry: "Answer again",
-    branch: "Branch from here",
-    facts: "How this answer was made",
+    edit: t("Edit and send again"),
+    retry: t("Answer again"),
+    branch: t("Branch from here"),
+    facts: t("How this answer was made"),
   }[act];
 }
 
@@ -100,8 +105,11 @@ function placeAfter(key: string, { at, count, bar }: { at: number; count: number
 function TurnTime({ at }: { readonly at: number }): VNode {
   const time = new Date(at);
   return (
-    <time dateTime={time.toISOString()} title={time.toLocaleString([], { dateStyle: "full", timeStyle: "long" })}>
-      {time.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
+    <time
+      dateTime={time.toISOString()}
+      title={time.toLocaleString(language(), { dateStyle: "full", timeStyle: "long" })}
+    >
+      {time.toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" })}
     </time>
   );
 }

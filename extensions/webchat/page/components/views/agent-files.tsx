@@ -15,6 +15,7 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type File = Answers["agents.files.get"]["file"];
 
@@ -22,15 +23,15 @@ type File = Answers["agents.files.get"]["file"];
 const CHANGED = { changedBy: ["sessions.changed"], isReadOnReturn: true };
 
 const PURPOSES: Readonly<Record<string, string>> = {
-  "AGENTS.md": "how it works",
-  "SOUL.md": "its character",
-  "TOOLS.md": "notes about its tools",
-  "IDENTITY.md": "its name and looks",
-  "USER.md": "who you are",
-  "HEARTBEAT.md": "what it looks after by itself",
-  "BOOTSTRAP.md": "its first conversation, once",
-  "MEMORY.md": "what it remembers; only your own chats have it",
-  "CLAUDE.md": "how it works, as other programs name it",
+  "AGENTS.md": t("how it works"),
+  "SOUL.md": t("its character"),
+  "TOOLS.md": t("notes about its tools"),
+  "IDENTITY.md": t("its name and looks"),
+  "USER.md": t("who you are"),
+  "HEARTBEAT.md": t("what it looks after by itself"),
+  "BOOTSTRAP.md": t("its first conversation, once"),
+  "MEMORY.md": t("what it remembers; only your own chats have it"),
+  "CLAUDE.md": t("how it works, as other programs name it"),
 };
 
 interface FilesProps {
@@ -44,7 +45,7 @@ export function AgentFiles({ view, agentId, name }: FilesProps): VNode {
   const files = useAnswer(view, { method: "agents.files.list", params: { agentId }, ...CHANGED });
   return (
     <ViewFrame problems={[files.problem]} isRead={files.answer !== undefined}>
-      <RowList title={`Files of ${name}`} empty="It has none.">
+      <RowList title={t("Files of {name}", { name })} empty={t("It has none.")}>
         {(files.answer?.files ?? []).map((file) => (
           <FileRow key={file.name} view={view} agentId={agentId} file={file} written={files.again} />
         ))}
@@ -74,7 +75,7 @@ function FileRow(props: FileProps): VNode {
       }
       facts={[
         PURPOSES[file.name],
-        file.missing ? "not there" : `${file.size ?? 0} bytes`,
+        file.missing ? t("not there") : t("{n} byte|{n} bytes", { n: file.size ?? 0 }),
         file.updatedAtMs === undefined ? undefined : when(file.updatedAtMs, now),
       ]}
     >
@@ -126,7 +127,7 @@ function useFile({ view, agentId, file: { name }, written }: FileProps) {
       const isNew = hash === undefined;
       if (isNew) {
         const { file: now } = await view.chat.ask("agents.files.get", { agentId, name });
-        if (!now.missing) throw new Error("Somebody has made the file since");
+        if (!now.missing) throw new Error(t("Somebody has made the file since"));
       }
       const content = file?.content?.includes("\r\n") === true ? text.replaceAll("\n", "\r\n") : text;
       const params = { agentId, name, content, ...(!isNew && { expectedHash: hash }) };
@@ -175,7 +176,7 @@ function FileText(props: TextProps): VNode {
       )}
       <textarea
         class="file-text"
-        aria-label={`Text of ${file.name}`}
+        aria-label={t("Text of {name}", { name: file.name })}
         rows={16}
         spellcheck={false}
         readOnly={!mayWrite}
@@ -199,13 +200,13 @@ function SaveBar(props: TextProps & { readonly canSave: boolean; readonly save: 
   return (
     <p class="channel-actions">
       <button type="button" class="primary" disabled={!canSave} onClick={save}>
-        Save
+        {t("Save")}
       </button>
       {kept !== undefined && !isOther && (
-        <SureButton label="Drop my changes" sure="Drop what I typed" act={() => keep(undefined)} />
+        <SureButton label={t("Drop my changes")} sure={t("Drop what I typed")} act={() => keep(undefined)} />
       )}
       <span class="hint" role="status">
-        {kept === undefined ? isSaved && "Saved." : "Not saved yet. It stays in this tab."}
+        {kept === undefined ? isSaved && t("Saved.") : t("Not saved yet. It stays in this tab.")}
       </span>
     </p>
   );
@@ -223,16 +224,16 @@ function Changed({ name, content, write, drop }: ChangedProps): VNode {
   const [isShown, setShown] = useState(false);
   return (
     <div class="outcome error" role="alert">
-      <p>{name} was changed since you began to type. Your text is still here, and not saved.</p>
+      <p>{t("{name} was changed since you began to type. Your text is still here, and not saved.", { name })}</p>
       <p class="channel-actions">
         <button type="button" class="quiet" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
-          Show it as it is now
+          {t("Show it as it is now")}
         </button>
-        <SureButton label="Save mine in its place" sure="Replace it by my text" act={write} />
-        <SureButton label="Drop mine" sure="Drop what I typed" act={drop} />
+        <SureButton label={t("Save mine in its place")} sure={t("Replace it by my text")} act={write} />
+        <SureButton label={t("Drop mine")} sure={t("Drop what I typed")} act={drop} />
       </p>
       {isShown && (
-        <pre class="file-now" role="region" tabIndex={0} aria-label={`${name} as it is now`}>
+        <pre class="file-now" role="region" tabIndex={0} aria-label={t("{name} as it is now", { name })}>
           {content}
         </pre>
       )}

@@ -17,6 +17,7 @@ import {
   ViewFrame,
   type ViewProps,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type Agent = Answers["agents.list"]["agents"][number];
 type Deleted = Answers["agents.delete"];
@@ -36,7 +37,7 @@ export function AgentsView(props: ViewProps): VNode {
       tools={
         mayAsk(props, "agents.create") && (
           <button type="button" class="quiet" aria-expanded={isAdding} onClick={() => setAdding(!isAdding)}>
-            New agent
+            {t("New agent")}
           </button>
         )
       }
@@ -45,7 +46,7 @@ export function AgentsView(props: ViewProps): VNode {
     >
       {isAdding && <AgentForm view={props} done={() => (setAdding(false), agents.again())} />}
       {deleted && <DeletedNote deleted={deleted} />}
-      <RowList title="Agents" empty="There is no agent.">
+      <RowList title={t("Agents")} empty={t("There is no agent.")}>
         {all.map((agent) => (
           <AgentRow
             key={agent.id}
@@ -80,12 +81,12 @@ function matchText(match: Record<string, unknown>): string {
     nonEmpty(value) === undefined ? undefined : `${label} ${stringOr(value)}`;
   const roles = strings(match["roles"]);
   return [
-    stringOr(match["channel"], "any channel"),
-    match["accountId"] === "*" ? "every account" : named("account", match["accountId"]),
-    named(stringOr(peer["kind"], "chat"), peer["id"]),
-    named("server", match["guildId"]),
-    named("team", match["teamId"]),
-    roles.length > 0 ? `roles ${roles.join(", ")}` : undefined,
+    stringOr(match["channel"], t("any channel")),
+    match["accountId"] === "*" ? t("every account") : named(t("account"), match["accountId"]),
+    named(stringOr(peer["kind"], t("chat")), peer["id"]),
+    named(t("server"), match["guildId"]),
+    named(t("team"), match["teamId"]),
+    roles.length > 0 ? t("roles {roles}", { roles: roles.join(", ") }) : undefined,
   ]
     .filter((part) => part !== undefined)
     .join(", ");
@@ -119,19 +120,24 @@ function AgentRow(props: AgentProps): VNode {
       }
       facts={[
         name === id ? undefined : id,
-        isDefault ? "the default agent" : undefined,
-        model.primary ?? "no model",
-        model.fallbacks && `then ${model.fallbacks.join(", ")}`,
+        isDefault ? t("the default agent") : undefined,
+        model.primary ?? t("no model"),
+        model.fallbacks && t("then {fallbacks}", { fallbacks: model.fallbacks.join(", ") }),
         workspace,
       ]}
       actions={
         <>
-          <ActButton label="Chat" name={`Chat with ${name}`} act={() => view.chat.startNew(id)} />
+          <ActButton label={t("Chat")} name={t("Chat with {name}", { name })} act={() => view.chat.startNew(id)} />
           {mayAsk(view, "agents.update") && (
-            <ActButton label="Change" name={`Change ${name}`} act={() => toggle("form")} />
+            <ActButton label={t("Change")} name={t("Change {name}", { name })} act={() => toggle("form")} />
           )}
           {mayAsk(view, "agents.delete") && !isDefault && (
-            <ActButton label="Delete" name={`Delete ${name}`} kind="quiet danger" act={() => toggle("delete")} />
+            <ActButton
+              label={t("Delete")}
+              name={t("Delete {name}", { name })}
+              kind="quiet danger"
+              act={() => toggle("delete")}
+            />
           )}
         </>
       }
@@ -142,10 +148,10 @@ function AgentRow(props: AgentProps): VNode {
         type="button"
         class="link"
         aria-expanded={part === "files"}
-        aria-label={`Files of ${name}`}
+        aria-label={t("Files of {name}", { name })}
         onClick={() => toggle("files")}
       >
-        Files
+        {t("Files")}
       </button>
       {part === "files" && <AgentFiles view={view} agentId={id} name={name} />}
     </ListRow>
@@ -177,12 +183,16 @@ function Answered(props: { id: string; isDefault: boolean; bindings: readonly st
   if (bindings.length > 0 || isDefault)
     return (
       <p class="view-row-text">
-        Answers {[...bindings, ...(isDefault ? ["every chat that no other agent is bound to"] : [])].join("; ")}.
+        {t("Answers {chats}.", {
+          chats: [...bindings, ...(isDefault ? [t("every chat that no other agent is bound to")] : [])].join("; "),
+        })}
       </p>
     );
   return (
     <>
-      <p class="view-row-text">No chat is bound to it: it answers here alone. Bind a channel, or an account of one:</p>
+      <p class="view-row-text">
+        {t("No chat is bound to it: it answers here alone. Bind a channel, or an account of one:")}
+      </p>
       <TerminalCommand command={`openclaw agents bind --agent ${id} --bind telegram`} />
     </>
   );
@@ -210,14 +220,7 @@ function AgentForm({ view, agent, name = "", done }: FormProps): VNode {
     const text = (field: string): string => stringOr(given.get(field)).trim();
     acting.act(async () => {
       if (agent === undefined) await view.chat.ask("agents.create", createParams(text, model));
-      else {
-        const params = {
-          ...(text("name") !== name && text("name") !== "" && { name: text("name") }),
-          ...(text("emoji") !== emoji && { emoji: text("emoji") }),
-          ...(model !== primary && { model: model === "" ? null : model }),
-        };
-        if (Object.keys(params).length > 0) await view.chat.ask("agents.update", { agentId: agent.id, ...params });
-      }
+      else await update(view, updateParams(text, { agent, name, model }), agent.id);
       done();
     });
   };
@@ -225,20 +228,29 @@ function AgentForm({ view, agent, name = "", done }: FormProps): VNode {
     <form
       ref={form}
       class="channel-form"
-      aria-label={agent === undefined ? "New agent" : `Change ${name}`}
+      aria-label={agent === undefined ? t("New agent") : t("Change {name}", { name })}
       onSubmit={(event) => (event.preventDefault(), save(new FormData(event.currentTarget)))}
     >
-      <Field name="name" label="Name" value={name} hint={agent === undefined ? "Its id is made from it." : undefined} />
-      <Field name="emoji" label="Sign" value={emoji} hint="An emoji, or empty." />
+      <Field
+        name="name"
+        label={t("Name")}
+        value={name}
+        hint={agent === undefined ? t("Its id is made from it.") : undefined}
+      />
+      <Field name="emoji" label={t("Sign")} value={emoji} hint={t("An emoji, or empty.")} />
       <Choice
-        label="Model"
+        label={t("Model")}
         name="model"
         value={model}
-        options={[["", "The model of all agents"], ...known.map((one) => [one, one] as const)]}
+        options={[["", t("The model of all agents")], ...known.map((one) => [one, one] as const)]}
         choose={setModel}
       />
       {agent === undefined && (
-        <Field name="workspace" label="Workspace" hint="A folder of the machine; one of its own when empty." />
+        <Field
+          name="workspace"
+          label={t("Workspace")}
+          hint={t("A folder of the machine; one of its own when empty.")}
+        />
       )}
       {acting.problem !== undefined && (
         <p class="field-problem" role="alert">
@@ -247,12 +259,28 @@ function AgentForm({ view, agent, name = "", done }: FormProps): VNode {
       )}
       <p class="channel-actions">
         <button type="submit" class="primary" disabled={acting.isBusy}>
-          {agent === undefined ? "Make the agent" : "Save"}
+          {agent === undefined ? t("Make the agent") : t("Save")}
         </button>
-        <ActButton label="Cancel" act={done} />
+        <ActButton label={t("Cancel")} act={done} />
       </p>
     </form>
   );
+}
+
+async function update({ chat }: ViewProps, params: Record<string, unknown>, agentId: string): Promise<void> {
+  if (Object.keys(params).length > 0) await chat.ask("agents.update", { ...params, agentId });
+}
+
+/** Only what differs. */
+function updateParams(
+  text: (field: string) => string,
+  { agent, name, model }: { agent: Agent; name: string; model: string },
+): Record<string, unknown> {
+  return {
+    ...(text("name") !== name && text("name") !== "" && { name: text("name") }),
+    ...(text("emoji") !== (agent.identity?.emoji ?? "") && { emoji: text("emoji") }),
+    ...(model !== (agent.model.primary ?? "") && { model: model === "" ? null : model }),
+  };
 }
 
 const createParams = (text: (field: string) => string, model: string): Record<string, unknown> => ({
@@ -278,15 +306,16 @@ function DeleteForm({ view, agent: { id, workspace }, name, done }: DeleteProps)
     <form
       ref={form}
       class="channel-form"
-      aria-label={`Delete ${name}`}
+      aria-label={t("Delete {name}", { name })}
       onSubmit={(event) => {
         event.preventDefault();
         acting.act(async () => done(await view.chat.ask("agents.delete", { agentId: id, deleteFiles })));
       }}
     >
       <p>
-        Its scheduled jobs and its bindings go, and the default agent answers its chats. Its conversations stay where
-        they are.
+        {t(
+          "Its scheduled jobs and its bindings go, and the default agent answers its chats. Its conversations stay where they are.",
+        )}
       </p>
       <label class="tick">
         <input
@@ -294,7 +323,7 @@ function DeleteForm({ view, agent: { id, workspace }, name, done }: DeleteProps)
           checked={deleteFiles}
           onChange={({ currentTarget }) => setDeleteFiles(currentTarget.checked)}
         />
-        Move its workspace {workspace} and its keys to the trash of the state directory
+        {t("Move its workspace {workspace} and its keys to the trash of the state directory", { workspace })}
       </label>
       {acting.problem !== undefined && (
         <p class="field-problem" role="alert">
@@ -303,9 +332,9 @@ function DeleteForm({ view, agent: { id, workspace }, name, done }: DeleteProps)
       )}
       <p class="channel-actions">
         <button type="submit" class="quiet danger" disabled={acting.isBusy}>
-          Delete {name}
+          {t("Delete {name}", { name })}
         </button>
-        <ActButton label="Keep" act={() => done()} />
+        <ActButton label={t("Keep")} act={() => done()} />
       </p>
     </form>
   );
@@ -317,9 +346,11 @@ function DeletedNote({ deleted }: { readonly deleted: Deleted }): VNode {
   const trashed = removed.filter(({ method }) => method === "trash").map(({ path }) => path);
   return (
     <p class="outcome" role="status">
-      {agentId} is deleted.
-      {trashed.length > 0 && ` In the trash: ${trashed.join(", ")}.`}
-      {failed.map(({ path, reason }) => ` ${path} stays: ${reason}.`)}
+      {[
+        t("{agent} is deleted.", { agent: agentId }),
+        ...(trashed.length > 0 ? [t("In the trash: {folders}.", { folders: trashed.join(", ") })] : []),
+        ...failed.map(({ path, reason }) => t("{folder} stays: {reason}.", { folder: path, reason })),
+      ].join(" ")}
     </p>
   );
 }

@@ -8,6 +8,7 @@ import { Groups } from "../channels/channel-groups.tsx";
 import { ChannelSetupForm } from "../channels/channel-setup.tsx";
 import { Icon } from "../common/icons.tsx";
 import { ActButton, useAnswer, ViewFrame, type ViewProps } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 const CHANGED = { changedBy: ["health", "config.changed"] };
 
@@ -53,8 +54,8 @@ export function ChannelsView(view: ViewProps): VNode {
       </p>
       {isUnowned && accounts?.some(({ connected }) => connected) === true && (
         <p class="panel-text">
-          Nobody is an owner in these channels yet.{" "}
-          <ActButton label="Next: name the owner" act={() => chat.visit("people")} />
+          {t("Nobody is an owner in these channels yet.")}{" "}
+          <ActButton label={t("Next: name the owner")} act={() => chat.visit("people")} />
         </p>
       )}
       {setups.length > 0 && <Adding setups={setups} ask={ask} changed={changed} />}
@@ -80,7 +81,7 @@ function AccountGroups({ view, account, config, changed }: GroupsOfProps): VNode
       await chat.ask("config.patch", { patch: wanted });
       return done;
     } catch (error) {
-      return error instanceof Error ? error.message : "The request failed.";
+      return error instanceof Error ? error.message : t("The request failed.");
     }
   };
   const patch = (wanted: unknown, done: string): void => void write(wanted, done).then(changed);
@@ -95,7 +96,7 @@ function Adding(props: { setups: readonly Setup[]; ask: Ask; changed: (message?:
     <>
       <button type="button" class="new-chat" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name="plus" />
-        Add a channel
+        {t("Add a channel")}
       </button>
       {open && <ChannelSetupForm setups={setups} ask={ask} done={(message) => (setOpen(false), changed(message))} />}
     </>

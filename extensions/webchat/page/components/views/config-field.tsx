@@ -19,6 +19,8 @@ import { isRecord, list } from "../../model/json.ts";
 import { ActButton } from "./view-parts.tsx";
 import { KeyInput } from "./config-input.tsx";
 import type { ConfigForm } from "./use-config.ts";
+import { rich } from "../../words/rich.ts";
+import { t } from "../../words/words.ts";
 
 interface FieldProps {
   readonly form: ConfigForm;
@@ -52,9 +54,15 @@ function Leaf(props: FieldProps & { readonly shape: KeyShape }): VNode {
       <div class="config-key-head">
         <label for={id}>{title}</label>
         <code>{isAlone ? keyOf(path) : path.at(-1)}</code>
-        {isChanged && <span class="config-mark">changed</span>}
+        {isChanged && <span class="config-mark">{t("changed")}</span>}
         <span class="config-key-acts">
-          {isChanged && <ActButton label="Undo" name={`Undo the change of ${title}`} act={() => form.undo(path)} />}
+          {isChanged && (
+            <ActButton
+              label={t("Undo")}
+              name={t("Undo the change of {title}", { title })}
+              act={() => form.undo(path)}
+            />
+          )}
           {remove === undefined && value !== undefined && (
             <ActButton
               label={resetLabel(node)}
@@ -62,7 +70,9 @@ function Leaf(props: FieldProps & { readonly shape: KeyShape }): VNode {
               act={() => form.set(path, undefined)}
             />
           )}
-          {remove && <ActButton label="Remove" name={`Remove ${title}`} kind="quiet danger" act={remove} />}
+          {remove && (
+            <ActButton label={t("Remove")} name={t("Remove {title}", { title })} kind="quiet danger" act={remove} />
+          )}
         </span>
       </div>
       {shape.kind === "variants" ? (
@@ -124,14 +134,14 @@ const Words = ({ text }: { readonly text: string }): VNode => (
   <>{text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
 );
 
-const resetLabel = (node: SchemaNode): string => ("default" in node ? "Use the default" : "Take out");
+const resetLabel = (node: SchemaNode): string => ("default" in node ? t("Use the default") : t("Take out"));
 
 /** The limits and the default of a key, and whether the default is in force. */
 function factsOf(node: SchemaNode, shape: KeyShape, value: unknown): readonly string[] {
   const limits = shape.kind === "number" ? limitsText(shape.limits) : "";
-  const words = "default" in node ? `Default: ${shownValue(node["default"])}.` : "";
+  const words = "default" in node ? t("Default: {value}.", { value: shownValue(node["default"]) }) : "";
   const isUnset = value === undefined && !("default" in node) && shape.kind !== "choice";
-  return [limits === "" ? "" : `A number ${limits}.`, words, isUnset ? "Not set." : ""];
+  return [limits === "" ? "" : t("A number {limits}.", { limits }), words, isUnset ? t("Not set.") : ""];
 }
 
 interface OneInput extends Pick<FieldProps, "form" | "path" | "node"> {
@@ -168,7 +178,7 @@ function Variants(props: FieldProps & { readonly variants: readonly SchemaNode[]
     <>
       <select
         id={shape.kind === "group" ? id : undefined}
-        aria-label={`Kind of ${keyTitle(props.node, path.at(-1) ?? "")}`}
+        aria-label={t("Kind of {key}", { key: keyTitle(props.node, path.at(-1) ?? "") })}
         value={String(at)}
         onChange={(event) => form.set(path, blankOf(variants[Number(event.currentTarget.value)] ?? {}))}
       >
@@ -192,8 +202,10 @@ function Clash({ form, path }: Pick<FieldProps, "form" | "path">): VNode | null 
   if (!clash) return null;
   return (
     <p class="field-problem">
-      Changed in the file meanwhile, from {shownValue(clash.before)} to {shownValue(clash.after)}. Saving puts your
-      value in its place; <i>Undo</i> takes that of the file.
+      {rich(
+        "Changed in the file meanwhile, from {before} to {after}. Saving puts your value in its place; {undo} takes that of the file.",
+        { before: shownValue(clash.before), after: shownValue(clash.after), undo: <i>{t("Undo")}</i> },
+      )}
     </p>
   );
 }
@@ -212,14 +224,14 @@ function Group(
     <details ref={place} class="config-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <strong>{title}</strong> <code>{isAlone ? keyOf(path) : path.at(-1)}</code>
-        {form.isChanged(path) && <span class="config-mark">changed</span>}
-        {count > 0 && <span class="config-count">{count} set</span>}
+        {form.isChanged(path) && <span class="config-mark">{t("changed")}</span>}
+        {count > 0 && <span class="config-count">{t("{n} set", { n: count })}</span>}
       </summary>
       {isOpen && (
         <div class="config-inside">
           <Help node={node} />
           <KeyFields form={form} path={path} keys={keys} rest={rest} />
-          {remove && <ActButton label={`Remove ${title}`} kind="quiet danger" act={remove} />}
+          {remove && <ActButton label={t("Remove {title}", { title })} kind="quiet danger" act={remove} />}
         </div>
       )}
     </details>
@@ -244,7 +256,7 @@ export function KeyFields({ form, path, keys, rest }: KeysProps): VNode {
       ))}
       {entries.map((name) => (
         <KeyField
-          key={`entry ${name}`}
+          key={`entry:${name}`}
           form={form}
           path={[...path, name]}
           node={entryNode(rest, name)}
@@ -278,21 +290,21 @@ function NewEntry({ form, path, rest, taken }: NewProps): VNode {
   };
   return (
     <form class="config-new" onSubmit={(event) => (event.preventDefault(), add())}>
-      <label for={id}>New entry of {keyOf(path)}</label>
+      <label for={id}>{t("New entry of {key}", { key: keyOf(path) })}</label>
       <input
         id={id}
         value={name}
-        placeholder="name"
+        placeholder={t("name")}
         autocomplete="off"
         spellcheck={false}
         onInput={(event) => setName(event.currentTarget.value)}
       />
       <button type="submit" class="quiet">
-        Add
+        {t("Add")}
       </button>
       {isTaken && (
         <p class="field-problem" role="alert">
-          This name is taken.
+          {t("This name is taken.")}
         </p>
       )}
     </form>
@@ -310,8 +322,8 @@ function Items(props: FieldProps & { readonly item: SchemaNode }): VNode {
     <details ref={place} class="config-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <strong>{keyTitle(node, path.at(-1) ?? "")}</strong> <code>{isAlone ? keyOf(path) : path.at(-1)}</code>
-        {form.isChanged(path) && <span class="config-mark">changed</span>}
-        <span class="config-count">{items.length === 1 ? "1 item" : `${items.length} items`}</span>
+        {form.isChanged(path) && <span class="config-mark">{t("changed")}</span>}
+        <span class="config-count">{t("{n} item|{n} items", { n: items.length })}</span>
       </summary>
       {isOpen && (
         <div class="config-inside">
@@ -327,7 +339,7 @@ function Items(props: FieldProps & { readonly item: SchemaNode }): VNode {
               remove={() => form.set(path, items.toSpliced(at, 1))}
             />
           ))}
-          <ActButton label="Add an item" act={() => form.set([...path, items.length], blankOf(item))} />
+          <ActButton label={t("Add an item")} act={() => form.set([...path, items.length], blankOf(item))} />
         </div>
       )}
     </details>
@@ -338,5 +350,5 @@ function Items(props: FieldProps & { readonly item: SchemaNode }): VNode {
 function itemTitle(value: unknown, at: number): string {
   const names = ["id", "name", "title", "key"].map((name) => keyValue(value, [name]));
   const found = names.find((name) => typeof name === "string" && name !== "");
-  return typeof found === "string" ? found : `Item ${at + 1}`;
+  return typeof found === "string" ? found : t("Item {at}", { at: at + 1 });
 }

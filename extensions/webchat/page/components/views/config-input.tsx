@@ -4,6 +4,7 @@ import { HIDDEN, shownValue } from "../../config/draft.ts";
 import type { Typed } from "../../config/form.ts";
 import { numberFrom, type SchemaNode, type NumberLimits, type KeyShape } from "../../config/shape.ts";
 import { list } from "../../model/json.ts";
+import { t } from "../../words/words.ts";
 
 /** What a field of one key shows and tells. */
 export interface InputProps {
@@ -70,7 +71,9 @@ function ChoiceInput(props: InputProps & { readonly options: readonly string[] }
       value={shown}
       onChange={({ currentTarget }) => set(currentTarget.value === NOT_SET ? undefined : currentTarget.value)}
     >
-      <option value={NOT_SET}>{"default" in node ? `Default: ${shownValue(node["default"])}` : "Not set"}</option>
+      <option value={NOT_SET}>
+        {"default" in node ? t("Default: {value}", { value: shownValue(node["default"]) }) : t("Not set")}
+      </option>
       {known.map((option) => (
         <option key={option} value={option}>
           {option}
@@ -121,7 +124,7 @@ function TextInput(props: InputProps): VNode {
     value: text,
     autocomplete: "off",
     spellcheck: false,
-    placeholder: isHidden ? "A value is stored; it is not shown." : defaultText(node),
+    placeholder: isHidden ? t("A value is stored; it is not shown.") : defaultText(node),
   } as const;
   const isReference = /^\$\{\w+\}$/.test(text);
   if (isSecret && !isReference)
@@ -138,7 +141,7 @@ function LinesInput(props: InputProps & { readonly isNumbers: boolean }): VNode 
     const lines = text.split("\n").map((line) => line.trim());
     const kept = lines.filter((line) => line !== "");
     if (isNumbers && kept.some((line) => !Number.isFinite(Number(line))))
-      return setProblem({ text, problem: "Each line has to be a number." });
+      return setProblem({ text, problem: t("Each line has to be a number.") });
     set(kept.length === 0 && value === undefined ? undefined : kept.map((line) => itemOf(line, items, isNumbers)), {
       text,
     });
@@ -170,7 +173,7 @@ function JsonInput(props: InputProps): VNode {
     } catch (error) {
       setProblem({
         text: next,
-        problem: error instanceof Error ? error.message.replace(/^JSON5: /, "") : "This is no JSON5.",
+        problem: error instanceof Error ? error.message.replace(/^JSON5: /, "") : t("This is no JSON5."),
       });
     }
   };

@@ -6,9 +6,10 @@ import { keyAt, keyTitle, type SchemaNode } from "../../config/shape.ts";
 import type { Chat } from "../../model/chat.ts";
 import { sentence } from "../../model/format.ts";
 import { ActButton, ListRow, RowList } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 /** When a change takes effect. */
-type Applies = "at once" | "after a restart";
+type Applies = "now" | "restart";
 
 interface ReviewProps {
   readonly chat: Chat;
@@ -51,7 +52,7 @@ export function Review(props: ReviewProps): VNode {
           {message}
         </p>
       ))}
-      <RowList title="What changes" empty={empty}>
+      <RowList title={t("What changes")} empty={empty}>
         {changes.map((change) => (
           <ChangeRow
             key={keyOf(change.path)}
@@ -65,8 +66,8 @@ export function Review(props: ReviewProps): VNode {
         ))}
       </RowList>
       <p class="config-acts">
-        <ActButton label="Save" kind="primary" isDisabled={isBusy} act={save} />
-        <ActButton label="Back" act={() => back()} />
+        <ActButton label={t("Save")} kind="primary" isDisabled={isBusy} act={save} />
+        <ActButton label={t("Back")} act={() => back()} />
       </p>
     </div>
   );
@@ -85,7 +86,7 @@ function ChangeRow({ change, node, isSecret, applies, issue, show }: ChangeRowPr
   const { path, before, after } = change;
   const key = keyOf(path);
   const shown = (value: unknown): string =>
-    isSecret && typeof value === "string" && !value.startsWith("${") ? "a secret" : shownOr(value, node);
+    isSecret && typeof value === "string" && !value.startsWith("${") ? t("a secret") : shownOr(value, node);
   return (
     <ListRow
       name={key}
@@ -94,7 +95,7 @@ function ChangeRow({ change, node, isSecret, applies, issue, show }: ChangeRowPr
           {key}
         </button>
       }
-      facts={[keyTitle(node, ""), applies && `applies ${applies}`]}
+      facts={[keyTitle(node, ""), applies && APPLIES[applies]]}
       error={issue}
     >
       <p class="config-diff">
@@ -104,9 +105,16 @@ function ChangeRow({ change, node, isSecret, applies, issue, show }: ChangeRowPr
   );
 }
 
+const APPLIES: Readonly<Record<Applies, string>> = {
+  now: t("applies at once"),
+  restart: t("applies after a restart"),
+};
+
 /** A value; for none, the default that then counts. */
 const shownOr = (value: unknown, node: SchemaNode): string =>
-  value === undefined && "default" in node ? `the default, ${shownValue(node["default"])}` : shownValue(value);
+  value === undefined && "default" in node
+    ? t("the default, {value}", { value: shownValue(node["default"]) })
+    : shownValue(value);
 
 /** When each key takes effect, by its pattern, as far as the gateway has said it. */
 function useApplies(chat: Chat, schema: SchemaNode, changes: readonly KeyChange[]): ReadonlyMap<string, Applies> {
@@ -135,7 +143,7 @@ async function readApplies(chat: Chat, patterns: readonly string[]): Promise<Rea
   const waiting = await Promise.all(sections.map(async (section) => ((await waits(section)) ? [section] : [])));
   const rows = patterns.map(async (pattern) => {
     const isWaiting = waiting.flat().includes(sectionOf(pattern)) && (await waits(pattern));
-    return [pattern, isWaiting ? "after a restart" : "at once"] as const;
+    return [pattern, isWaiting ? "restart" : "now"] as const;
   });
   return new Map(await Promise.all(rows));
 }
@@ -154,19 +162,25 @@ export function SavedNote({ chat, restart }: { readonly chat: Chat; readonly res
   if (!restart)
     return (
       <p class="outcome" role="status">
-        Saved. It is in force.
+        {t("Saved. It is in force.")}
       </p>
     );
   return (
     <div class="outcome" role="status">
-      <p>Saved. A part of it takes effect when the gateway restarts. {interrupts}</p>
+      <p>
+        {t("Saved. A part of it takes effect when the gateway restarts.")} {interrupts}
+      </p>
       <p class="config-acts">
         {isAsked ? (
-          <span>The gateway was asked to restart; its answer is in the main chat.</span>
+          <span>{t("The gateway was asked to restart; its answer is in the main chat.")}</span>
         ) : (
-          <ActButton label="Restart the gateway" kind="primary" act={() => (setAsked(true), restartGateway(chat))} />
+          <ActButton
+            label={t("Restart the gateway")}
+            kind="primary"
+            act={() => (setAsked(true), restartGateway(chat))}
+          />
         )}
-        <ActButton label="Open the main chat" act={() => chat.open("main")} />
+        <ActButton label={t("Open the main chat")} act={() => chat.open("main")} />
       </p>
     </div>
   );
@@ -196,17 +210,17 @@ export function ChangeBar({ words, problems, isBlocked, discard, show, review }:
     <div class="config-bar">
       <p role="status">{words}</p>
       <button type="button" class="quiet" onClick={discard}>
-        Discard
+        {t("Discard")}
       </button>
       <button type="button" class="primary" disabled={isBlocked} onClick={review}>
-        Look and save
+        {t("Look and save")}
       </button>
       {problems.size > 0 && (
         <ul>
           {[...problems].map(([key, problem]) => (
             <li key={key} class="view-row-error">
               <button type="button" class="link" onClick={() => show(key)}>
-                {key === "" ? "The config" : key}
+                {key === "" ? t("The config") : key}
               </button>
               : {problem}
             </li>

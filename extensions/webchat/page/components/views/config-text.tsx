@@ -6,6 +6,7 @@ import { ChangeBar, Review, SavedNote } from "./config-review.tsx";
 import { useSaving, type ConfigForm } from "./use-config.ts";
 import { ActButton, ViewFrame, type ViewProps } from "./view-parts.tsx";
 import type { ConfigText } from "./use-config-text.ts";
+import { t } from "../../words/words.ts";
 
 interface TextProps {
   readonly view: ViewProps;
@@ -40,7 +41,7 @@ export function TextView({ view, form, file, issues, tools }: TextProps): VNode 
           issues={file.issues}
           problem={saving.problem}
           isBusy={saving.isBusy}
-          empty="No key: only comments or the layout differ."
+          empty={t("No key: only comments or the layout differ.")}
           save={saving.save}
           back={(key) => (setReviewed(false), setShown(key))}
         />
@@ -52,7 +53,7 @@ export function TextView({ view, form, file, issues, tools }: TextProps): VNode 
       <TextEditor file={file} issues={issues} shown={shown} />
       {file.isChanged && (
         <ChangeBar
-          words={file.meanwhile ? "Choose above which text counts." : "The text is changed and not saved."}
+          words={file.meanwhile ? t("Choose above which text counts.") : t("The text is changed and not saved.")}
           problems={NO_PROBLEMS}
           isBlocked={file.problem !== undefined || file.meanwhile !== undefined}
           discard={file.discard}
@@ -65,8 +66,9 @@ export function TextView({ view, form, file, issues, tools }: TextProps): VNode 
 }
 
 const NO_PROBLEMS: ReadonlyMap<string, string> = new Map();
-const NOT_SHOWN =
-  "A comment of the file has a secret, so its text is not shown here. Change the config as a form, or the file on the gateway's machine.";
+const NOT_SHOWN = t(
+  "A comment of the file has a secret, so its text is not shown here. Change the config as a form, or the file on the gateway's machine.",
+);
 const notShown = async () => ({ problem: NOT_SHOWN });
 
 interface EditorProps {
@@ -90,7 +92,7 @@ function TextEditor({ file, issues, shown }: EditorProps): VNode {
   }, [shown]);
   const wrong = [...(file.issues.size > 0 || file.isChanged ? file.issues : issues)];
   return (
-    <section aria-label="Text of the config" class="config-text">
+    <section aria-label={t("Text of the config")} class="config-text">
       <Meanwhile file={file} />
       <div id={id} role="status">
         <ul>
@@ -111,7 +113,7 @@ function TextEditor({ file, issues, shown }: EditorProps): VNode {
         <pre aria-hidden="true">{lines.map((_line, at) => at + 1).join("\n")}</pre>
         <textarea
           ref={field}
-          aria-label="Text of the config"
+          aria-label={t("Text of the config")}
           aria-describedby={id}
           aria-invalid={problem !== undefined}
           rows={lines.length}
@@ -128,7 +130,7 @@ function TextEditor({ file, issues, shown }: EditorProps): VNode {
 
 const LineButton = ({ line, show }: { readonly line: number; readonly show: () => void }): VNode => (
   <button type="button" class="link" onClick={show}>
-    Line {line}
+    {t("Line {line}", { line: String(line) })}
   </button>
 );
 
@@ -153,15 +155,21 @@ function Meanwhile({ file }: { readonly file: ConfigText }): VNode | null {
   return (
     <div class="outcome error" role="alert">
       <p>
-        The file changed meanwhile{keys.length > 0 && `: ${keys.slice(0, MOST_NAMED).join(", ")}`}
-        {keys.length > MOST_NAMED && ` and ${keys.length - MOST_NAMED} more`}. Your text is kept.
+        {t("The file changed meanwhile, and your text is kept.")} {changedText(keys)}
       </p>
       <p class="config-acts">
-        <ActButton label="Take the text of the file" act={discard} />
-        <ActButton label="Go on with my text" act={keep} />
+        <ActButton label={t("Take the text of the file")} act={discard} />
+        <ActButton label={t("Go on with my text")} act={keep} />
       </p>
     </div>
   );
 }
 
 const MOST_NAMED = 5;
+
+function changedText(keys: readonly string[]): string {
+  if (keys.length === 0) return "";
+  const named = keys.slice(0, MOST_NAMED).join(", ");
+  const n = keys.length - MOST_NAMED;
+  return n > 0 ? t("Changed: {keys} and {n} more.", { keys: named, n }) : t("Changed: {keys}.", { keys: named });
+}

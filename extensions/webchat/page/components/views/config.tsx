@@ -10,10 +10,11 @@ import { Help, KeyField, KeyFields } from "./config-field.tsx";
 import { TextView } from "./config-text.tsx";
 import { useConfigText } from "./use-config-text.ts";
 import { useConfig, useSaving, type ConfigForm, type ReadForm } from "./use-config.ts";
+import { t } from "../../words/words.ts";
 
 const MODES = [
-  ["form", "As a form"],
-  ["text", "As text"],
+  ["form", t("As a form")],
+  ["text", t("As text")],
 ] as const;
 
 /** The whole config, as a form or as the text of its file, with a look at what changes before it is saved. */
@@ -36,12 +37,18 @@ export function ConfigView(view: ViewProps): VNode {
         {null}
       </ViewFrame>
     );
-  const pick = <Pick label="How the config is shown" value={mode} options={MODES} choose={setMode} />;
+  const pick = <Pick label={t("How the config is shown")} value={mode} options={MODES} choose={setMode} />;
   const elsewhere = mode === "form" ? isTextChanged : changes > 0;
   const tools = (
     <>
       {pick}
-      {elsewhere && <p class="hint">What is changed {mode === "form" ? "in the text" : "in the form"} is not saved.</p>}
+      {elsewhere && (
+        <p class="hint">
+          {mode === "form"
+            ? t("What is changed in the text is not saved.")
+            : t("What is changed in the form is not saved.")}
+        </p>
+      )}
     </>
   );
   if (mode === "form") return <FormView view={view} read={read} form={form} tools={tools} problems={problems} />;
@@ -83,7 +90,7 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
           issues={form.state.issues}
           problem={saving.problem}
           isBusy={saving.isBusy}
-          empty="Nothing: the file has all of it."
+          empty={t("Nothing: the file has all of it.")}
           save={saving.save}
           back={show}
         />
@@ -94,7 +101,7 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
       tools={
         <>
           <Search query={query} search={setQuery} />
-          <Pick label="Which keys" value={which} options={WHICH} choose={setWhich} />
+          <Pick label={t("Which keys")} value={which} options={WHICH} choose={setWhich} />
           {tools}
         </>
       }
@@ -113,7 +120,7 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
       )}
       {form.changes.length + form.problems.length > 0 && (
         <ChangeBar
-          words={`${form.changes.length === 1 ? "1 change is" : `${form.changes.length} changes are`} not saved.`}
+          words={t("{n} change is not saved.|{n} changes are not saved.", { n: form.changes.length })}
           problems={new Map([...form.state.issues, ...form.problems])}
           isBlocked={form.problems.length > 0}
           discard={read.discard}
@@ -138,9 +145,9 @@ function useSoughtKey({ state: { shown } }: ViewProps, found: () => void): Confi
 }
 
 const WHICH = [
-  ["all", "All keys"],
-  ["set", "Keys of the file"],
-  ["changed", "Changed keys"],
+  ["all", t("All keys")],
+  ["set", t("Keys of the file")],
+  ["changed", t("Changed keys")],
 ] as const;
 type Which = (typeof WHICH)[number][0];
 
@@ -158,8 +165,8 @@ function Search({ query, search }: { readonly query: string; readonly search: (q
   return (
     <input
       type="search"
-      aria-label="Search the keys"
-      placeholder="A key, or words about it"
+      aria-label={t("Search the keys")}
+      placeholder={t("A key, or words about it")}
       value={query}
       onInput={(event) => search(event.currentTarget.value)}
     />
@@ -182,13 +189,13 @@ function Sections({ form, section, choose }: SectionsProps): VNode {
   const inside = shapeOf(node);
   return (
     <div class="config">
-      <nav aria-label="Sections of the config">
+      <nav aria-label={t("Sections of the config")}>
         <ul>
           {sections.map(([one, about]) => (
             <li key={one}>
               <button type="button" aria-current={one === name ? "true" : undefined} onClick={() => choose(one)}>
                 {keyTitle(about, one)}
-                {form.isChanged([one]) && <span class="config-mark">changed</span>}
+                {form.isChanged([one]) && <span class="config-mark">{t("changed")}</span>}
               </button>
             </li>
           ))}
@@ -226,12 +233,12 @@ function Found({ form, query, which }: FoundProps): VNode {
   const ofChanges = changes.map(({ path }) => path).filter((path) => keyOf(path).includes(query.trim()));
   const shown = { all: found, set: inFile, changed: ofChanges }[which];
   return (
-    <section class="config-found" aria-label="Found keys">
-      <h2>{shown.length === 1 ? "1 key" : `${shown.length} keys`}</h2>
+    <section class="config-found" aria-label={t("Found keys")}>
+      <h2>{t("{n} key|{n} keys", { n: shown.length })}</h2>
       {shown.slice(0, MOST).map((path) => (
         <KeyField key={keyOf(path)} form={form} path={path} node={keyAt(schema, path).node} isAlone />
       ))}
-      {shown.length > MOST && <p class="hint">These are the first {MOST}. More words find fewer.</p>}
+      {shown.length > MOST && <p class="hint">{t("These are the first {n}. More words find fewer.", { n: MOST })}</p>}
     </section>
   );
 }

@@ -18,15 +18,16 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type Listed = Answers["sessions.list"]["sessions"][number];
 
 const CHANGED = { changedBy: ["sessions.changed"] };
 const STEP = 50;
 const WHICH = [
-  ["current", "Current ones"],
-  ["archived", "In the archive"],
-  ["all", "All"],
+  ["current", t("Current ones")],
+  ["archived", t("In the archive")],
+  ["all", t("All")],
 ] as const;
 type Which = (typeof WHICH)[number][0];
 
@@ -58,23 +59,23 @@ export function ConversationsView(props: ViewProps): VNode {
         <>
           <input
             type="search"
-            aria-label="Search by name, person or words"
-            placeholder="A name, a person, or words that were said"
+            aria-label={t("Search by name, person or words")}
+            placeholder={t("A name, a person, or words that were said")}
             onInput={(event) => (setQuery(event.currentTarget.value.trim()), setLimit(STEP))}
           />
-          <Pick label="Which conversations" value={which} options={WHICH} choose={setWhich} />
-          <AgentPick agents={agents} value={agentId} none="All agents" choose={setAgent} />
+          <Pick label={t("Which conversations")} value={which} options={WHICH} choose={setWhich} />
+          <AgentPick agents={agents} value={agentId} none={t("All agents")} choose={setAgent} />
         </>
       }
       problems={[list.problem, acting.problem]}
       isRead={list.answer !== undefined}
     >
-      <RowList title="Conversations" empty="None fits.">
+      <RowList title={t("Conversations")} empty={t("None fits.")}>
         {rows.map((row) => (
           <ConversationRow key={row.key} row={row} view={props} acting={acting} />
         ))}
       </RowList>
-      {list.answer?.hasMore === true && <ActButton label="Show more" act={() => setLimit(limit + STEP)} />}
+      {list.answer?.hasMore === true && <ActButton label={t("Show more")} act={() => setLimit(limit + STEP)} />}
       {query !== "" && <Said view={props} query={query} />}
     </ViewFrame>
   );
@@ -95,9 +96,9 @@ function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; 
         </button>
       }
       facts={[
-        hasActiveRun === true ? "working" : undefined,
-        pinned ? "pinned" : undefined,
-        archived ? "in the archive" : undefined,
+        hasActiveRun === true ? t("working") : undefined,
+        pinned ? t("pinned") : undefined,
+        archived ? t("in the archive") : undefined,
         agentTitle(state, key),
         channelName(key),
         updatedAt === undefined ? undefined : when(updatedAt, now),
@@ -105,12 +106,12 @@ function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; 
       actions={
         <>
           <ActButton
-            label={pinned ? "Unpin" : "Pin"}
+            label={pinned ? t("Unpin") : t("Pin")}
             isDisabled={acting.isBusy}
             act={() => patch({ pinned: !pinned })}
           />
           <ActButton
-            label={archived ? "Bring back" : "Archive"}
+            label={archived ? t("Bring back") : t("Archive")}
             isDisabled={acting.isBusy}
             act={() => patch({ archived: !archived })}
           />
@@ -131,7 +132,7 @@ function Said({ view, query }: { view: ViewProps; query: string }): VNode {
   const found = useAnswer(view, { method: "sessions.search", params: { query, limit: 25 } });
   return (
     <ViewFrame problems={[found.problem]} isRead={found.answer !== undefined}>
-      <RowList title="What was said" empty="Nobody has said this.">
+      <RowList title={t("What was said")} empty={t("Nobody has said this.")}>
         {(found.answer?.results ?? []).map((hit) => (
           <ListRow
             key={`${hit.sessionId}:${hit.messageId}`}
@@ -142,7 +143,7 @@ function Said({ view, query }: { view: ViewProps; query: string }): VNode {
               </button>
             }
             facts={[
-              hit.role === "user" ? "a person" : "the agent",
+              hit.role === "user" ? t("a person") : t("the agent"),
               sessionTitle(hit.sessionKey, view.state.sessions.find(({ key }) => key === hit.sessionKey)?.label),
               when(hit.timestamp, now),
             ]}

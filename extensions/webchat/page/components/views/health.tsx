@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { troublesOf, type Trouble } from "../../health/troubles.ts";
-import { dollars, lasting, shortCount } from "../../model/format.ts";
+import { dollars, lasting, lifecycleText, shortCount } from "../../model/format.ts";
 import type { PageView } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
 import {
@@ -16,6 +16,7 @@ import {
   when,
 } from "./view-parts.tsx";
 import { GrowthRows, MachineRows } from "./machine.tsx";
+import { t } from "../../words/words.ts";
 
 type Status = Answers["status"];
 type Account = NonNullable<Status["channels"]>[number];
@@ -32,12 +33,15 @@ export function HealthView(props: ViewProps): VNode {
       {answer && (
         <>
           <p class="view-sum">{sumOf(answer)}</p>
-          <RowList title="Problems" empty="None. openclaw doctor checks more than a running gateway can see of itself.">
+          <RowList
+            title={t("Problems")}
+            empty={t("None. openclaw doctor checks more than a running gateway can see of itself.")}
+          >
             {troublesOf(answer, now).map((trouble) => (
               <TroubleRow key={trouble.what} trouble={trouble} view={props} />
             ))}
           </RowList>
-          <RowList title="Channels" empty="No channel is set up.">
+          <RowList title={t("Channels")} empty={t("No channel is set up.")}>
             {(answer.channels ?? []).map((account) => (
               <AccountRow key={`${account.channel}:${account.accountId}`} account={account} now={now} view={props} />
             ))}
@@ -53,8 +57,12 @@ export function HealthView(props: ViewProps): VNode {
 }
 
 function sumOf({ version, ready, uptimeMs }: Status): string {
-  const state = ready?.ok === true ? "The gateway takes messages" : "The gateway takes no messages";
-  return [state, `version ${version ?? "unknown"}`, uptimeMs === undefined ? undefined : `up for ${lasting(uptimeMs)}`]
+  const state = ready?.ok === true ? t("The gateway takes messages") : t("The gateway takes no messages");
+  return [
+    state,
+    t("version {version}", { version: version ?? t("unknown") }),
+    uptimeMs === undefined ? undefined : t("up for {time}", { time: lasting(uptimeMs) }),
+  ]
     .filter((part) => part !== undefined)
     .join(" · ");
 }
@@ -68,8 +76,8 @@ function TroubleRow({ trouble, view: { chat } }: { readonly trouble: Trouble; re
       facts={[fix]}
       actions={
         <>
-          {view && <ActButton label={VIEWS_TO_SHOW[view] ?? "Show it"} act={() => chat.visit(view)} />}
-          {sessionKey !== undefined && <ActButton label="Open it" act={() => chat.open(sessionKey)} />}
+          {view && <ActButton label={VIEWS_TO_SHOW[view] ?? t("Show it")} act={() => chat.visit(view)} />}
+          {sessionKey !== undefined && <ActButton label={t("Open it")} act={() => chat.open(sessionKey)} />}
         </>
       }
     >
@@ -79,10 +87,10 @@ function TroubleRow({ trouble, view: { chat } }: { readonly trouble: Trouble; re
 }
 
 const VIEWS_TO_SHOW: Readonly<Partial<Record<PageView, string>>> = {
-  logs: "Show the log",
-  models: "Show the models",
-  needs: "Show what waits",
-  plugins: "Show the plugins",
+  logs: t("Show the log"),
+  models: t("Show the models"),
+  needs: t("Show what waits"),
+  plugins: t("Show the plugins"),
 };
 
 interface AccountProps {
@@ -101,7 +109,9 @@ function AccountRow({ account, now, view: { chat } }: AccountProps): VNode {
       facts={factsOfAccount(account, now)}
       error={words.length > 0 ? words.join(" ") : undefined}
       actions={
-        channel === "webchat" ? undefined : <ActButton label="Show the channels" act={() => chat.visit("channels")} />
+        channel === "webchat" ? undefined : (
+          <ActButton label={t("Show the channels")} act={() => chat.visit("channels")} />
+        )
       }
     >
       {words.length > 0 &&
@@ -125,13 +135,13 @@ function troubleWith({ enabled, connected, lastError, fix, notices = [] }: Accou
 
 function factsOfAccount(account: Account, now: number): readonly (string | undefined)[] {
   const { enabled, connected, lifecycle, lifecycleSince, self, lastInboundAt, lastOutboundAt, retryAt } = account;
-  const since = lifecycleSince ? ` since ${when(lifecycleSince, now)}` : "";
+  const since = lifecycleSince ? t(" since {time}", { time: when(lifecycleSince, now) }) : "";
   return [
-    enabled === false ? "switched off" : `${connected === true ? "connected" : lifecycle}${since}`,
+    enabled === false ? t("switched off") : `${connected === true ? t("connected") : lifecycleText(lifecycle)}${since}`,
     self?.name,
-    lastInboundAt ? `last message in ${when(lastInboundAt, now)}` : "no message in yet",
-    lastOutboundAt ? `last message out ${when(lastOutboundAt, now)}` : "none out yet",
-    retryAt && retryAt > now ? `next attempt in ${lasting(retryAt - now)}` : undefined,
+    lastInboundAt ? t("last message in {time}", { time: when(lastInboundAt, now) }) : t("no message in yet"),
+    lastOutboundAt ? t("last message out {time}", { time: when(lastOutboundAt, now) }) : t("none out yet"),
+    retryAt && retryAt > now ? t("next attempt in {time}", { time: lasting(retryAt - now) }) : undefined,
   ];
 }
 
@@ -141,23 +151,23 @@ function LastDay({
   readonly status: Status;
 }): VNode {
   const work = [
-    [activeRuns, "answers under way"],
-    [waiting, "messages that wait"],
-    [journal?.openOutbox, "parts of answers to be sent"],
-    [connections, "clients connected"],
+    [activeRuns, (n: number) => t("{n} answer under way|{n} answers under way", { n })],
+    [waiting, (n: number) => t("{n} message that waits|{n} messages that wait", { n })],
+    [journal?.openOutbox, (n: number) => t("{n} part of answers to be sent|{n} parts of answers to be sent", { n })],
+    [connections, (n: number) => t("{n} client connected|{n} clients connected", { n })],
   ] as const;
   return (
-    <RowList title="Work">
-      <ListRow title="Now" facts={work.flatMap(([count, words]) => (count === undefined ? [] : `${count} ${words}`))} />
+    <RowList title={t("Work")}>
+      <ListRow title={t("Now")} facts={work.flatMap(([count, words]) => (count === undefined ? [] : [words(count)]))} />
       <ListRow
-        title="The last day"
+        title={t("The last day")}
         facts={
           lastDay === undefined
-            ? ["not known"]
+            ? [t("not known")]
             : [
-                `${lastDay.runs} runs`,
-                lastDay.failed === 0 ? "none failed" : `${lastDay.failed} failed`,
-                `${shortCount(lastDay.input + lastDay.output)} tokens`,
+                t("{n} run|{n} runs", { n: lastDay.runs }),
+                lastDay.failed === 0 ? t("none failed") : t("{n} failed", { n: lastDay.failed }),
+                t("{count} tokens", { count: shortCount(lastDay.input + lastDay.output) }),
                 dollars(lastDay.costUsd),
               ]
         }
@@ -171,28 +181,34 @@ function Starts({ status, now }: { readonly status: Status; readonly now: number
   const { starts = [], uptimeMs = 0, ts = now, version, config } = status;
   const [, ...before] = starts.toReversed();
   return (
-    <RowList title="Starts and version">
+    <RowList title={t("Starts and version")}>
       <ListRow
-        title={`Started ${when(ts - uptimeMs, now)}`}
-        facts={[before.length === 0 ? "the start before ended in order" : undefined]}
+        title={t("Started {time}", { time: when(ts - uptimeMs, now) })}
+        facts={[before.length === 0 ? t("the start before ended in order") : undefined]}
         error={
           before.length === 0
             ? undefined
-            : `${before.length === 1 ? "A start" : `${before.length} starts`} shortly before ended without a stop: ${before.map(({ at }) => when(at, now)).join("; ")}. After three within five minutes the gateway starts in safe mode.`
+            : t(
+                "A start shortly before ended without a stop: {times}. After three within five minutes the gateway starts in safe mode.|{n} starts shortly before ended without a stop: {times}. After three within five minutes the gateway starts in safe mode.",
+                { n: before.length, times: before.map(({ at }) => when(at, now)).join("; ") },
+              )
         }
       />
       <ListRow
-        title={`Version ${version ?? "unknown"}`}
-        facts={["a newer one is fetched, tried and put in its place by"]}
+        title={t("Version {version}", { version: version ?? t("unknown") })}
+        facts={[t("a newer one is fetched, tried and put in its place by")]}
       >
         <TerminalCommand command="openclaw update" />
       </ListRow>
       {(config?.warnings ?? []).length > 0 ? (
-        <ListRow title="The config has warnings" error={(config?.warnings ?? []).join(" ")}>
+        <ListRow title={t("The config has warnings")} error={(config?.warnings ?? []).join(" ")}>
           <TerminalCommand command="openclaw doctor" />
         </ListRow>
       ) : (
-        <ListRow title="Everything that can be checked" facts={["config, keys, people, plugins, service, files"]}>
+        <ListRow
+          title={t("Everything that can be checked")}
+          facts={[t("config, keys, people, plugins, service, files")]}
+        >
           <TerminalCommand command="openclaw doctor" />
         </ListRow>
       )}

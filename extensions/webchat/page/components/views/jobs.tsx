@@ -15,6 +15,8 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { rich } from "../../words/rich.ts";
+import { language, t } from "../../words/words.ts";
 
 type Job = Answers["cron.list"]["jobs"][number];
 type Run = Answers["cron.runs"]["entries"][number];
@@ -34,8 +36,8 @@ export function JobsView(props: ViewProps): VNode {
       tools={
         <input
           type="search"
-          aria-label="Search the jobs"
-          placeholder="Search the jobs"
+          aria-label={t("Search the jobs")}
+          placeholder={t("Search the jobs")}
           onInput={(event) => setQuery(event.currentTarget.value.trim())}
         />
       }
@@ -44,10 +46,12 @@ export function JobsView(props: ViewProps): VNode {
     >
       {status.answer?.enabled === false && (
         <p class="outcome error" role="status">
-          Jobs are switched off in the config: none runs until <code>cron.enabled</code> is taken out.
+          {rich("Jobs are switched off in the config: none runs until {code} is taken out.", {
+            code: <code>cron.enabled</code>,
+          })}
         </p>
       )}
-      <RowList title="Jobs" empty={query === "" ? NO_JOB : "No job has these words."}>
+      <RowList title={t("Jobs")} empty={query === "" ? NO_JOB : t("No job has these words.")}>
         {(jobs.answer?.jobs ?? []).map((job) => (
           <JobRow
             key={job.id}
@@ -58,7 +62,9 @@ export function JobsView(props: ViewProps): VNode {
           />
         ))}
       </RowList>
-      {jobs.answer?.hasMore === true && <p class="hint">Search for a job that is not among these {params.limit}.</p>}
+      {jobs.answer?.hasMore === true && (
+        <p class="hint">{t("Search for a job that is not among these {limit}.", { limit: params.limit })}</p>
+      )}
     </ViewFrame>
   );
 }
@@ -80,11 +86,15 @@ function JobRow({ view, job, acting, goesTo }: JobProps): VNode {
       title={job.displayName ?? job.name}
       facts={[
         scheduleText(job.schedule),
-        job.enabled ? nextText(job, now) : "switched off",
-        isOfDefault ? undefined : `agent ${job.effectiveAgentId}`,
+        job.enabled ? nextText(job, now) : t("switched off"),
+        isOfDefault ? undefined : t("agent {id}", { id: job.effectiveAgentId }),
         goesTo,
       ]}
-      error={job.state.lastRunStatus === "error" ? `The last run failed: ${job.state.lastError ?? ""}` : undefined}
+      error={
+        job.state.lastRunStatus === "error"
+          ? t("The last run failed: {error}", { error: job.state.lastError ?? "" })
+          : undefined
+      }
       actions={<JobActs chat={view.chat} job={job} acting={acting} />}
     >
       <p class="view-row-text">{whatOf(job)}</p>
@@ -102,27 +112,31 @@ function JobActs({ chat, job, acting }: { chat: ViewProps["chat"]; job: Job; act
   return (
     <>
       <ActButton
-        label="Run now"
+        label={t("Run now")}
         isDisabled={isBusy}
         act={() => act(() => chat.ask("cron.run", { id, mode: "force" }))}
       />
       <ActButton
-        label={enabled ? "Switch off" : "Switch on"}
+        label={enabled ? t("Switch off") : t("Switch on")}
         isDisabled={isBusy}
         act={() => act(() => chat.ask("cron.update", { id, patch: { enabled: !enabled } }))}
       />
-      <SureButton label="Delete" sure="Delete the job" act={() => act(() => chat.ask("cron.remove", { id }))} />
+      <SureButton
+        label={t("Delete")}
+        sure={t("Delete the job")}
+        act={() => act(() => chat.ask("cron.remove", { id }))}
+      />
     </>
   );
 }
 
-const NO_JOB = "No jobs. Ask the agent for one, such as “remind me every Monday at nine to water the plants”.";
+const NO_JOB = t("No jobs. Ask the agent for one, such as “remind me every Monday at nine to water the plants”.");
 
 function Runs({ view, job, now }: { view: ViewProps; job: Job; now: number }): VNode {
   const runs = useAnswer(view, { method: "cron.runs", params: { id: job.id, limit: 20 }, ...CHANGED });
   return (
     <ViewFrame problems={[runs.problem]} isRead={runs.answer !== undefined}>
-      <RowList title={`Runs of ${job.name}`} empty="No run yet.">
+      <RowList title={t("Runs of {name}", { name: job.name })} empty={t("No run yet.")}>
         {(runs.answer?.entries ?? []).map((run) => (
           <ListRow
             key={`${run.ts}`}
@@ -133,7 +147,7 @@ function Runs({ view, job, now }: { view: ViewProps; job: Job; now: number }): V
             {run.summary !== undefined && <p class="view-row-text">{run.summary}</p>}
             {run.sessionKey !== undefined && (
               <button type="button" class="link" onClick={() => view.chat.open(run.sessionKey ?? "")}>
-                Open its conversation
+                {t("Open its conversation")}
               </button>
             )}
           </ListRow>
@@ -149,13 +163,16 @@ const deliveryText = ({ deliveryStatus }: Run): string | undefined =>
 const tookText = ({ durationMs }: Run): string | undefined =>
   durationMs === undefined ? undefined : `${(durationMs / 1000).toFixed(1)} s`;
 
-const tokensText = ({ usage }: Run): string | undefined => usage && `${shortCount(usage.total_tokens)} tokens`;
+const tokensText = ({ usage }: Run): string | undefined =>
+  usage && t("{count} tokens", { count: shortCount(usage.total_tokens) });
 
 const nextText = ({ nextRunAtMs }: Job, now: number): string =>
-  nextRunAtMs === undefined ? "no next run" : `next ${when(nextRunAtMs, now)}`;
+  nextRunAtMs === undefined ? t("no next run") : t("next {time}", { time: when(nextRunAtMs, now) });
 
 function lastText({ state }: Job, now: number): string {
-  return state.lastRunAtMs === undefined ? "No run yet" : `Last run ${when(state.lastRunAtMs, now)}: show its runs`;
+  return state.lastRunAtMs === undefined
+    ? t("No run yet")
+    : t("Last run {time}: show its runs", { time: when(state.lastRunAtMs, now) });
 }
 
 function whatOf({ payload }: Job): string {
@@ -167,27 +184,28 @@ function whatOf({ payload }: Job): string {
 function scheduleText(schedule: Job["schedule"]): string {
   switch (schedule.kind) {
     case "at":
-      return `once, at ${new Date(schedule.at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
+      return t("once, at {time}", {
+        time: new Date(schedule.at).toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" }),
+      });
     case "every":
-      return `every ${spanText(Number(schedule.everyMs))}`;
+      return spanText(Number(schedule.everyMs));
     case "cron":
       return `${schedule.expr}${schedule.tz === undefined ? "" : ` (${schedule.tz})`}`;
     case "on-exit":
-      return "when its command ends";
+      return t("when its command ends");
     default:
-      return "on lines of its command";
+      return t("on lines of its command");
   }
 }
 
 const SPANS = [
-  [86_400_000, "day"],
-  [3_600_000, "hour"],
-  [60_000, "minute"],
-  [1000, "second"],
+  [86_400_000, (n: number) => t("every day|every {n} days", { n })],
+  [3_600_000, (n: number) => t("every hour|every {n} hours", { n })],
+  [60_000, (n: number) => t("every minute|every {n} minutes", { n })],
+  [1000, (n: number) => t("every second|every {n} seconds", { n })],
 ] as const;
 
 function spanText(ms: number): string {
-  const [unit, name] = SPANS.find(([span]) => ms % span === 0) ?? SPANS[3];
-  const count = ms / unit;
-  return count === 1 ? name : `${count} ${name}s`;
+  const [unit, words] = SPANS.find(([span]) => ms % span === 0) ?? SPANS[3];
+  return words(ms / unit);
 }

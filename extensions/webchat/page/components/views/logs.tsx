@@ -2,16 +2,17 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isRecord, readJsonText, stringOr } from "../../model/json.ts";
 import { Pick, ViewFrame, type ViewProps } from "./view-parts.tsx";
+import { language, t } from "../../words/words.ts";
 
 /** Lines that are kept; older ones are in the file. */
 const MOST_LINES = 5000;
 /** Events after which the log has new lines. Each connection gets a `tick` every few seconds. */
 const FOLLOWED = ["tick", "health", "chat", "agent", "sessions.changed", "session.queue", "config.changed", "cron"];
 const LEVELS = [
-  ["debug", "debug and above"],
-  ["info", "info and above"],
-  ["warn", "warn and above"],
-  ["error", "errors only"],
+  ["debug", t("debug and above")],
+  ["info", t("info and above")],
+  ["warn", t("warn and above")],
+  ["error", t("errors only")],
 ] as const;
 type Level = (typeof LEVELS)[number][0];
 
@@ -40,29 +41,29 @@ export function LogsView(props: ViewProps): VNode {
   }, [shown.length, isFollowed]);
   const tools = (
     <>
-      <Pick label="Least level" value={level} options={LEVELS} choose={setLevel} />
+      <Pick label={t("Least level")} value={level} options={LEVELS} choose={setLevel} />
       <input
         type="search"
-        aria-label="Words in the line"
-        placeholder="Words, such as a session or a run"
+        aria-label={t("Words in the line")}
+        placeholder={t("Words, such as a session or a run")}
         onInput={(event) => setWords(event.currentTarget.value)}
       />
       <label class="tick">
         <input type="checkbox" checked={isFollowed} onChange={(event) => setFollowed(event.currentTarget.checked)} />
-        Follow
+        {t("Follow")}
       </label>
     </>
   );
   return (
     <ViewFrame tools={tools} problems={[problem]} isRead={file !== undefined}>
-      <ol class="log-lines" aria-label={`Lines of ${file}`} tabIndex={0}>
+      <ol class="log-lines" aria-label={t("Lines of {file}", { file: file ?? "" })} tabIndex={0}>
         {shown.map((line) => (
           <li key={line.id} class={`log-line ${line.level}`}>
             <time>{line.at}</time> <strong>{line.message}</strong> <span>{line.facts}</span>
           </li>
         ))}
         <li ref={end} class="hint">
-          {shown.length === 0 ? "No line fits." : file}
+          {shown.length === 0 ? t("No line fits.") : file}
         </li>
       </ol>
     </ViewFrame>
@@ -136,7 +137,7 @@ function readLine(raw: string, id: number): Line {
   return {
     id,
     level: stringOr(level, "info"),
-    at: Number.isNaN(at.getTime()) ? stringOr(time) : at.toLocaleTimeString([], { hour12: false }),
+    at: Number.isNaN(at.getTime()) ? stringOr(time) : at.toLocaleTimeString(language(), { hour12: false }),
     message: stringOr(msg),
     facts: Object.entries(others)
       .map(([name, one]) => `${name}=${typeof one === "string" ? one : JSON.stringify(one)}`)

@@ -2,6 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { size } from "../../model/format.ts";
 import { ListRow, RowList, useAnswer, ViewFrame, type ViewProps } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 /** A disk with less room than this share soon takes no writes. */
 const LITTLE = 0.05;
@@ -17,7 +18,9 @@ export function MachineRows({ view, status }: MachineProps): VNode {
   const info = read.answer;
   return (
     <ViewFrame problems={[read.problem]} isRead={info !== undefined}>
-      <RowList title="Process and machine">{info ? [...processRows(status, info), ...machineRows(info)] : []}</RowList>
+      <RowList title={t("Process and machine")}>
+        {info ? [...processRows(status, info), ...machineRows(info)] : []}
+      </RowList>
     </ViewFrame>
   );
 }
@@ -30,18 +33,23 @@ function processRows({ pid }: Answers["status"], { processMemory, eventLoop, nod
   return [
     <ListRow
       key="memory"
-      title="Memory of the gateway"
-      facts={[`${size(rssBytes)} resident`, `heap ${size(heapUsedBytes)} of ${size(heapTotalBytes)}`]}
+      title={t("Memory of the gateway")}
+      facts={[
+        t("{size} resident", { size: size(rssBytes) }),
+        t("heap {used} of {all}", { used: size(heapUsedBytes), all: size(heapTotalBytes) }),
+      ]}
     />,
     <ListRow
       key="busy"
-      title="How busy it is"
+      title={t("How busy it is")}
       facts={[
-        utilization === undefined ? undefined : `busy for ${percent(utilization)} of the time`,
-        delayP99Ms === undefined ? undefined : `99 of 100 events wait less than ${Math.ceil(delayP99Ms)} ms`,
-        `process ${pid ?? ""}, Node ${nodeVersion}`,
+        utilization === undefined ? undefined : t("busy for {share} of the time", { share: percent(utilization) }),
+        delayP99Ms === undefined
+          ? undefined
+          : t("99 of 100 events wait less than {n} ms", { n: Math.ceil(delayP99Ms) }),
+        t("process {pid}, Node {version}", { pid: String(pid ?? ""), version: nodeVersion }),
       ]}
-      error={degraded ? "It is too busy: answers may come late." : undefined}
+      error={degraded ? t("It is too busy: answers may come late.") : undefined}
     />,
   ];
 }
@@ -55,26 +63,30 @@ function machineRows(info: Info): readonly VNode[] {
     <ListRow
       key="machine"
       title={machineName}
-      facts={[osLabel, `${cpuCount} ${cpuCount === 1 ? "processor" : "processors"}`, `load ${load.toFixed(1)}`]}
+      facts={[osLabel, t("{n} processor|{n} processors", { n: cpuCount }), t("load {load}", { load: load.toFixed(1) })]}
     />,
-    <ListRow key="ram" title="Memory of the machine" facts={[`${size(taken)} of ${size(memoryTotalBytes)} taken`]}>
-      <progress aria-label="Memory of the machine that is taken" max={memoryTotalBytes} value={taken} />
+    <ListRow
+      key="ram"
+      title={t("Memory of the machine")}
+      facts={[t("{taken} of {all} taken", { taken: size(taken), all: size(memoryTotalBytes) })]}
+    >
+      <progress aria-label={t("Memory of the machine that is taken")} max={memoryTotalBytes} value={taken} />
     </ListRow>,
     ...(diskTotalBytes === undefined || diskAvailableBytes === undefined
       ? []
       : [
           <ListRow
             key="disk"
-            title="Disk of the state"
-            facts={[`${size(diskAvailableBytes)} of ${size(diskTotalBytes)} free`, diskPath]}
+            title={t("Disk of the state")}
+            facts={[t("{free} of {all} free", { free: size(diskAvailableBytes), all: size(diskTotalBytes) }), diskPath]}
             error={
               diskAvailableBytes < diskTotalBytes * LITTLE
-                ? "Little room is left. On a full disk no message is taken: make room."
+                ? t("Little room is left. On a full disk no message is taken: make room.")
                 : undefined
             }
           >
             <progress
-              aria-label="Disk of the state that is taken"
+              aria-label={t("Disk of the state that is taken")}
               max={diskTotalBytes}
               value={diskTotalBytes - diskAvailableBytes}
             />
@@ -85,13 +97,18 @@ function machineRows(info: Info): readonly VNode[] {
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
+function sizeText(bytes: number | null, isAtLeast: boolean): string {
+  if (bytes === null) return t("not counted");
+  return isAtLeast ? t("at least {size}", { size: size(bytes) }) : size(bytes);
+}
+
 /** What becomes more while the gateway runs, the largest first, each with its bound. */
 export function GrowthRows({ view }: { readonly view: ViewProps }): VNode {
   const read = useAnswer(view, { method: "system.growth" });
   const rows = (read.answer?.rows ?? []).filter(({ bytes, isBeyond }) => isBeyond || (bytes ?? 0) > 0);
   return (
     <ViewFrame problems={[read.problem]} isRead={read.answer !== undefined}>
-      <RowList title="What grows" empty="Nothing has grown yet.">
+      <RowList title={t("What grows")} empty={t("Nothing has grown yet.")}>
         {rows
           .toSorted((one, other) => (other.bytes ?? 0) - (one.bytes ?? 0))
           .map(({ name, path, bytes, atLeast, bound, keys, isBeyond, fix }) => (
@@ -99,12 +116,14 @@ export function GrowthRows({ view }: { readonly view: ViewProps }): VNode {
               key={`${name}:${path}`}
               title={`${name.charAt(0).toUpperCase()}${name.slice(1)}`}
               facts={[
-                bytes === null ? "not counted" : `${atLeast === true ? "at least " : ""}${size(bytes)}`,
-                bound === null ? undefined : `bound: ${bound}`,
+                sizeText(bytes, atLeast === true),
+                bound === null ? undefined : t("bound: {bound}", { bound }),
                 keys[0],
                 path,
               ]}
-              error={isBeyond ? `${bound === null ? "It has no bound." : "It is beyond its bound."} ${fix}` : undefined}
+              error={
+                isBeyond ? `${bound === null ? t("It has no bound.") : t("It is beyond its bound.")} ${fix}` : undefined
+              }
             />
           ))}
       </RowList>

@@ -19,6 +19,7 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type State = Answers["doctor.memory.status"]["index"];
 
@@ -66,16 +67,20 @@ function IndexState({ state }: { readonly state: State }): VNode {
   const { off, failed, files = 0, chunks = 0, pending = 0, syncedAt, vectors, fix } = state;
   const wrong = wrongIn(state);
   const facts = [
-    files === 1 ? "1 note" : `${files} notes`,
-    chunks === 1 ? "1 part" : `${chunks} parts`,
-    pending > 0 ? `not in the index yet: ${pending}` : undefined,
-    vectors && `vectors of ${vectors.model}`,
-    typeof syncedAt === "number" ? `complete ${when(syncedAt, now)}` : "completed by the next search",
+    t("{n} note|{n} notes", { n: files }),
+    t("{n} part|{n} parts", { n: chunks }),
+    pending > 0 ? t("not in the index yet: {n}", { n: pending }) : undefined,
+    vectors && t("vectors of {model}", { model: vectors.model }),
+    typeof syncedAt === "number"
+      ? t("complete {time}", { time: when(syncedAt, now) })
+      : t("completed by the next search"),
   ];
   return (
-    <section aria-label="Index">
+    <section aria-label={t("Index")}>
       {off === undefined && failed === undefined && (
-        <p class="view-row-facts">Index: {facts.filter((fact) => fact !== undefined).join(" · ")}</p>
+        <p class="view-row-facts">
+          {t("Index: {facts}", { facts: facts.filter((fact) => fact !== undefined).join(" · ") })}
+        </p>
       )}
       {wrong !== undefined && (
         <>
@@ -88,12 +93,16 @@ function IndexState({ state }: { readonly state: State }): VNode {
 }
 
 function wrongIn({ off, failed, degraded, syncedAt, vectors }: State): string | undefined {
-  if (off !== undefined) return `The agent does not search these notes: ${off}.`;
+  if (off !== undefined) return t("The agent does not search these notes: {reason}.", { reason: off });
   if (failed !== undefined)
-    return `The index cannot be used: ${failed}. It is made from the notes, and can be made again.`;
+    return t("The index cannot be used: {reason}. It is made from the notes, and can be made again.", {
+      reason: failed,
+    });
   // A first search makes an index of words.
   const isUnbegun = typeof syncedAt !== "number" && vectors === undefined;
-  return degraded === undefined || isUnbegun ? undefined : `A search may find less than there is: ${degraded}.`;
+  return degraded === undefined || isUnbegun
+    ? undefined
+    : t("A search may find less than there is: {reason}.", { reason: degraded });
 }
 
 /** Calls a tool of the agent's memory, whichever plugin is the memory. Rejects with the reason for the person. */
@@ -101,7 +110,9 @@ async function callMemory({ view, agentId }: PartProps, name: string, args: Reco
   const { ok, output, error } = await view.chat.ask("tools.invoke", { name, args, agentId });
   if (ok) return fields(output?.details);
   throw new Error(
-    error?.code === "not_found" ? `The agent has no tool ${name}` : (error?.message ?? "The tool failed"),
+    error?.code === "not_found"
+      ? t("The agent has no tool {name}", { name })
+      : (error?.message ?? t("The tool failed")),
   );
 }
 
@@ -133,7 +144,7 @@ function Search(props: PartProps & { readonly searched: () => void }): VNode {
       .finally(props.searched);
   };
   return (
-    <section aria-label="Search">
+    <section aria-label={t("Search")}>
       <form
         role="search"
         class="view-search"
@@ -142,13 +153,20 @@ function Search(props: PartProps & { readonly searched: () => void }): VNode {
           search(stringOr(new FormData(event.currentTarget).get("query")).trim());
         }}
       >
-        <input name="query" type="search" aria-label="Search the memory" placeholder="A word, a person, a question" />
+        <input
+          name="query"
+          type="search"
+          aria-label={t("Search the memory")}
+          placeholder={t("A word, a person, a question")}
+        />
         <button type="submit" class="quiet" disabled={isBusy}>
-          Search
+          {t("Search")}
         </button>
       </form>
       <p class="hint" role="status">
-        {isBusy ? "Searching…" : degraded && `The search may have found less than there is: ${degraded}.`}
+        {isBusy
+          ? t("Searching…")
+          : degraded && t("The search may have found less than there is: {reason}.", { reason: degraded })}
       </p>
       {problem !== undefined && (
         <p class="outcome error" role="alert">
@@ -156,7 +174,7 @@ function Search(props: PartProps & { readonly searched: () => void }): VNode {
         </p>
       )}
       {hits && (
-        <RowList title="Found" empty="Nothing in the memory fits.">
+        <RowList title={t("Found")} empty={t("Nothing in the memory fits.")}>
           {hits.map((hit) => (
             <HitRow key={`${stringOr(hit["path"])}#${number(hit["startLine"])}`} hit={hit} part={props} />
           ))}
@@ -179,8 +197,8 @@ function HitRow({ hit, part }: { readonly hit: Record<string, unknown>; readonly
     const { key } = await chat.ask("sessions.resolve", { sessionId });
     if (key !== undefined) chat.open(key);
   };
-  const name = sessionId === undefined ? `${place.path}#${place.line}` : "An earlier conversation";
-  const untrusted = from && `Written after reading what strangers wrote: ${from}.`;
+  const name = sessionId === undefined ? `${place.path}#${place.line}` : t("An earlier conversation");
+  const untrusted = from && t("Written after reading what strangers wrote: {from}.", { from });
   return (
     <ListRow
       name={name}
@@ -206,12 +224,12 @@ function Notes({ view, agentId, open }: PartProps): VNode {
   const [lasting = [], others = []] = groupsOf(read.answer?.notes ?? []);
   return (
     <ViewFrame problems={[read.problem]} isRead={read.answer !== undefined}>
-      <RowList title="Lasting notes" empty="None yet. Ask the agent to remember something.">
+      <RowList title={t("Lasting notes")} empty={t("None yet. Ask the agent to remember something.")}>
         {lasting.map((note) => (
           <NoteRow key={note.path} note={note} open={open} />
         ))}
       </RowList>
-      <RowList title="Other notes">
+      <RowList title={t("Other notes")}>
         {others.map((note) => (
           <NoteRow key={note.path} note={note} open={open} />
         ))}
@@ -244,7 +262,7 @@ function NoteRow({ note, open }: { readonly note: NoteFacts; readonly open: Part
         bytes === undefined ? undefined : size(bytes),
         updatedAtMs === undefined ? undefined : when(updatedAtMs, now),
       ]}
-      error={leftOut && `It is not searched: ${leftOut}.`}
+      error={leftOut && t("It is not searched: {reason}.", { reason: leftOut })}
     />
   );
 }
@@ -283,27 +301,30 @@ function Note({ view, agentId, place, open, close }: NoteProps): VNode {
     <section aria-label={path}>
       <div class="note-head">
         <h2>{path}</h2>
-        <ActButton label="Close" name={`Close ${path}`} act={close} />
+        <ActButton label={t("Close")} name={t("Close: {name}", { name: path })} act={close} />
       </div>
       <ViewFrame problems={[note.problem, acting.problem]} isRead={answer !== undefined}>
         {answer && <Lines view={view} note={answer} line={line} open={open} />}
         {answer && last < answer.total && (
-          <ActButton label={`Lines from ${last + 1} on`} act={() => open({ path, line: last + 1 + BEFORE })} />
+          <ActButton
+            label={t("Lines from {line} on", { line: String(last + 1) })}
+            act={() => open({ path, line: last + 1 + BEFORE })}
+          />
         )}
         <div class="note-acts">
-          <span class="hint">
-            Line {line} of {path}
-          </span>
+          <span class="hint">{t("Line {line} of {path}", { line: String(line), path })}</span>
           {said !== undefined && mayAsk(view, "memory.forget") && (
             <SureButton
               key={line}
-              label="Forget this line"
-              sure="Remove the line"
+              label={t("Forget this line")}
+              sure={t("Remove the line")}
               act={() => acting.act(() => forget(said.text))}
             />
           )}
         </div>
-        <p class="hint">The agent no longer finds a line that was removed. Conversations that have it keep it.</p>
+        <p class="hint">
+          {t("The agent no longer finds a line that was removed. Conversations that have it keep it.")}
+        </p>
         <TerminalCommand command={`openclaw memory why --agent ${agentId} ${path}:${line}`} />
       </ViewFrame>
     </section>
@@ -325,7 +346,7 @@ function Lines({ view, note, line, open }: LinesProps): VNode {
   }, [note.path, line]);
   const shown = withOrigins(note);
   return (
-    <ol class="note-lines" aria-label={`Lines of ${note.path}`}>
+    <ol class="note-lines" aria-label={t("Lines of {file}", { file: note.path })}>
       {shown.map(({ text, origin, isFirst }, index) => {
         const number = note.from + index;
         const isChosen = number === line;
@@ -335,7 +356,7 @@ function Lines({ view, note, line, open }: LinesProps): VNode {
             <button
               type="button"
               class="note-number"
-              aria-label={`Line ${number}`}
+              aria-label={t("Line {line}", { line: String(number) })}
               onClick={() => open({ path: note.path, line: number })}
             >
               {number}
@@ -369,26 +390,33 @@ function withOrigins({ from, total, lines, origins }: Read): readonly ShownLine[
 }
 
 const BY: Readonly<Record<string, string>> = {
-  owner: "for an owner",
-  guest: "for a guest",
-  automation: "by a job",
-  plugin: "by a plugin",
+  owner: t("for an owner"),
+  guest: t("for a guest"),
+  automation: t("by a job"),
+  plugin: t("by a plugin"),
 };
 
 function OriginText({ view, origin }: { readonly view: ViewProps; readonly origin: Origin | undefined }): VNode {
   const now = useNow(60_000);
   if (origin === undefined)
     return (
-      <p class="note-origin">From here on: written by an editor or a command, so nothing is known of the origin</p>
+      <p class="note-origin">
+        {t("From here on: written by an editor or a command, so nothing is known of the origin")}
+      </p>
     );
   const { at, by, sources, sessionKey, isGuess, origin: kind } = origin;
   const isUntrusted = kind === "untrusted";
   return (
     <p class={isUntrusted ? "note-origin untrusted" : "note-origin"}>
       <time dateTime={at}>{when(Date.parse(at), now)}</time>
-      {` · ${BY[kind] ?? by}`}
-      {isUntrusted && ` · after the conversation had read ${sources ?? "what strangers wrote"}`}
-      {isGuess === true && " · the change was too large to be compared by lines"}
+      {[
+        "",
+        BY[kind] ?? by,
+        ...(isUntrusted
+          ? [t("after the conversation had read {sources}", { sources: sources ?? t("what strangers wrote") })]
+          : []),
+        ...(isGuess === true ? [t("the change was too large to be compared by lines")] : []),
+      ].join(" · ")}
       {sessionKey !== undefined && (
         <>
           {" · "}

@@ -2,6 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { keyOrder, keyOrderPatch, withMoved, noKeyPatch } from "../../models/model-order.ts";
+import { seconds } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
 import {
   type ViewActs,
@@ -14,6 +15,7 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type Provider = Answers["models.authStatus"]["providers"][number];
 type Key = Provider["profiles"][number];
@@ -38,11 +40,11 @@ export function ProviderKeys(props: KeysProps): VNode {
   return (
     <>
       <RowList
-        title={`Keys of ${displayName}`}
+        title={t("Keys of {name}", { name: displayName })}
         empty={
           <>
-            No key, so its models cannot be called.{" "}
-            {view.chat.mayChangeModel && <ActButton label="Add its key" act={() => view.chat.show("model")} />}
+            {t("No key, so its models cannot be called.")}{" "}
+            {view.chat.mayChangeModel && <ActButton label={t("Add its key")} act={() => view.chat.show("model")} />}
           </>
         }
       >
@@ -69,8 +71,11 @@ function Rule({ provider: { provider }, config, view, acting }: KeysProps): VNod
   return (
     <p class="hint">
       {isOrdered
-        ? "They are asked in this order. "
-        : "Logins are asked first, then tokens and keys, and of these the one that was not used for the longest time."}
+        ? t("They are asked in this order.")
+        : t(
+            "Logins are asked first, then tokens and keys, and of these the one that was not used for the longest time.",
+          )}
+      {isOrdered && " "}
       {isOrdered && config && mayAsk(view, "config.patch") && (
         <button
           type="button"
@@ -80,7 +85,7 @@ function Rule({ provider: { provider }, config, view, acting }: KeysProps): VNod
             acting.act(() => view.chat.ask("config.patch", { ...keyOrderPatch(provider, config, undefined) }))
           }
         >
-          Take turns instead
+          {t("Take turns instead")}
         </button>
       )}
     </p>
@@ -97,12 +102,12 @@ function KeyRow(props: KeyProps): VNode {
       name={profileId}
       title={profileId}
       facts={[
-        error === undefined && status !== "missing" ? "good" : undefined,
+        error === undefined && status !== "missing" ? t("good") : undefined,
         KINDS[type] ?? type,
         SOURCES[source],
         owner,
         status === "missing" || status === "expired" ? undefined : note,
-        expiry === undefined || type === "oauth" ? undefined : `ends ${when(expiry.at, now)}`,
+        expiry === undefined || type === "oauth" ? undefined : t("ends {time}", { time: when(expiry.at, now) }),
       ]}
       error={error}
       actions={<KeyActs {...props} />}
@@ -115,40 +120,40 @@ function KeyRow(props: KeyProps): VNode {
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  api_key: "key",
-  token: "token",
-  oauth: "login",
-  "aws-sdk": "login of AWS",
-  none: "no key is needed",
+  api_key: t("key"),
+  token: t("token"),
+  oauth: t("login"),
+  "aws-sdk": t("login of AWS"),
+  none: t("no key is needed"),
 };
 
 const SOURCES: Readonly<Record<NonNullable<Key["source"]>, string | undefined>> = {
-  stored: "stored",
-  agent: "stored for this agent alone",
-  config: "in the config",
-  env: "in the environment of the gateway",
-  plugin: "of a plugin",
+  stored: t("stored"),
+  agent: t("stored for this agent alone"),
+  config: t("in the config"),
+  env: t("in the environment of the gateway"),
+  plugin: t("of a plugin"),
   none: undefined,
 };
 
 const FAILURES: Readonly<Record<string, string>> = {
-  auth: "the provider refused the key",
-  billing: "the account had no credit",
-  rate_limit: "its limit was reached",
-  overloaded: "the provider was overloaded",
-  timeout: "the provider did not answer in time",
+  auth: t("the provider refused the key"),
+  billing: t("the account had no credit"),
+  rate_limit: t("its limit was reached"),
+  overloaded: t("the provider was overloaded"),
+  timeout: t("the provider did not answer in time"),
 };
 
 /** Why the key is not asked, in all or at some models; undefined when it is. */
 function troubleOf({ status, note, cooldowns = [] }: Key, now: number): string | undefined {
-  if (status === "expired") return "Its time is over. Add a new one.";
-  if (status === "missing") return `It is not asked: ${note ?? "it cannot be used"}.`;
+  if (status === "expired") return t("Its time is over. Add a new one.");
+  if (status === "missing") return t("It is not asked: {note}.", { note: note ?? t("it cannot be used") });
   const lasting = cooldowns.filter(({ until }) => until > now);
   if (lasting.length === 0) return undefined;
   return lasting
     .map(({ model, because, until }) => {
       const failure = FAILURES[because] ?? because.replaceAll("_", " ");
-      return `${model}: ${failure}, so it is not asked until ${when(until, now)}.`;
+      return t("{model}: {failure}, so it is not asked until {time}.", { model, failure, time: when(until, now) });
     })
     .join(" ");
 }
@@ -185,14 +190,14 @@ function KeyActs({ profile, provider: { provider, profiles }, config, agentId, v
       {mayAsk(view, "config.patch") && at >= 0 && ids.length > 1 && (
         <>
           <ActButton
-            label="Up"
-            name={`Up: ${profileId}`}
+            label={t("Up")}
+            name={t("Up: {profileId}", { profileId })}
             isDisabled={isBusy || at === 0}
             act={() => setOrder(withMoved(ids, at, at - 1))}
           />
           <ActButton
-            label="Down"
-            name={`Down: ${profileId}`}
+            label={t("Down")}
+            name={t("Down: {profileId}", { profileId })}
             isDisabled={isBusy || at === ids.length - 1}
             act={() => setOrder(withMoved(ids, at, at + 1))}
           />
@@ -200,14 +205,14 @@ function KeyActs({ profile, provider: { provider, profiles }, config, agentId, v
       )}
       {mayAsk(view, "config.patch") && note === NOT_ORDERED && (
         <ActButton
-          label="Ask it too"
-          name={`Ask it too: ${profileId}`}
+          label={t("Ask it too")}
+          name={t("Ask it too: {profileId}", { profileId })}
           isDisabled={isBusy}
           act={() => setOrder([...ids, profileId])}
         />
       )}
       {isRemovable && mayAsk(view, "models.authLogout") && (
-        <SureButton label="Remove" sure="Remove the key" act={() => act(remove)} />
+        <SureButton label={t("Remove")} sure={t("Remove the key")} act={() => act(remove)} />
       )}
     </>
   );
@@ -226,21 +231,28 @@ export function TestButton({ what, test, done = () => undefined }: TestProps): V
   const [said, setSaid] = useState("");
   const acting = useActing(done);
   const run = async (): Promise<void> => {
-    setSaid("Asking …");
+    setSaid(t("Asking …"));
     setSaid(await test());
   };
   return (
     <p class="view-test">
-      <ActButton label="Test it" name={`Test it: ${what}`} isDisabled={acting.isBusy} act={() => acting.act(run)} />
+      <ActButton
+        label={t("Test it")}
+        name={t("Test it: {what}", { what })}
+        isDisabled={acting.isBusy}
+        act={() => acting.act(run)}
+      />
       <span role="status">{acting.problem ?? said}</span>
     </p>
   );
 }
 
-export const answeredAfter = (ms: number): string => `It answered after ${(ms / 1000).toFixed(1)} s.`;
+export const answeredAfter = (ms: number): string => t("It answered after {time}.", { time: seconds(ms) });
 
 async function testKey({ profile: { profileId }, provider, agentId, view }: KeyProps): Promise<string> {
   const asked = { provider: provider.provider, profileId, agentId };
   const { status, latencyMs = 0, error } = await view.chat.ask("models.probe", asked);
-  return status === "ok" ? answeredAfter(latencyMs) : (error ?? `It failed: ${status.replaceAll("_", " ")}.`);
+  return status === "ok"
+    ? answeredAfter(latencyMs)
+    : (error ?? t("It failed: {status}.", { status: status.replaceAll("_", " ") }));
 }

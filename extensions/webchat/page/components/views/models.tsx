@@ -16,6 +16,7 @@ import {
   type ViewProps,
 } from "./view-parts.tsx";
 import { answeredAfter, ProviderKeys, TestButton } from "./model-keys.tsx";
+import { t } from "../../words/words.ts";
 
 type Model = Answers["models.list"]["models"][number];
 
@@ -43,7 +44,7 @@ export function ModelsView(props: ViewProps): VNode {
       tools={
         <>
           {chat.mayChangeModel && (
-            <ActButton label="Add a model or a key" kind="primary" act={() => chat.show("model")} />
+            <ActButton label={t("Add a model or a key")} kind="primary" act={() => chat.show("model")} />
           )}
           <AgentPick agents={agents} value={agentId} choose={setChosen} />
         </>
@@ -102,7 +103,7 @@ function Order({ order, models, setOrder, view, acting, agentId }: OrderProps): 
   const { refs, isFoundOut, isShared } = order;
   return (
     <>
-      <RowList title="Asked in this order" empty={NO_MODEL}>
+      <RowList title={t("Asked in this order")} empty={NO_MODEL}>
         {refs.map((ref, at) => {
           const model = models.find((one) => refOf(one) === ref);
           const isUsable = model !== undefined && model.available !== false;
@@ -112,11 +113,11 @@ function Order({ order, models, setOrder, view, acting, agentId }: OrderProps): 
               name={ref}
               title={ref}
               facts={[
-                at === 0 ? "asked first" : `fallback ${at}`,
+                at === 0 ? t("asked first") : t("fallback {at}", { at }),
                 at === 0 && isFoundOut ? FOUND_OUT : undefined,
-                model?.alias === undefined ? undefined : `alias ${model.alias}`,
+                model?.alias === undefined ? undefined : t("alias {alias}", { alias: model.alias }),
               ]}
-              error={isUsable ? undefined : "It cannot be called: its provider has no key that can be used."}
+              error={isUsable ? undefined : t("It cannot be called: its provider has no key that can be used.")}
               actions={setOrder && <OrderActs refs={refs} at={at} setOrder={setOrder} isBusy={acting.isBusy} />}
             >
               {at === 0 && mayAsk(view, "openclaw.setup.verify") && (
@@ -126,13 +127,13 @@ function Order({ order, models, setOrder, view, acting, agentId }: OrderProps): 
           );
         })}
       </RowList>
-      {isShared && <p class="hint">All agents without models of their own ask these.</p>}
+      {isShared && <p class="hint">{t("All agents without models of their own ask these.")}</p>}
     </>
   );
 }
 
-const NO_MODEL = "No model. Add one with its key.";
-const FOUND_OUT = "the config names none, and this one can be called";
+const NO_MODEL = t("No model. Add one with its key.");
+const FOUND_OUT = t("the config names none, and this one can be called");
 
 interface OrderActsProps {
   readonly refs: readonly string[];
@@ -147,20 +148,20 @@ function OrderActs({ refs, at, setOrder, isBusy }: OrderActsProps): VNode | null
   return (
     <>
       <ActButton
-        label="Up"
-        name={`Up: ${ref}`}
+        label={t("Up")}
+        name={t("Up: {ref}", { ref })}
         isDisabled={isBusy || at === 0}
         act={() => setOrder(withMoved(refs, at, at - 1))}
       />
       <ActButton
-        label="Down"
-        name={`Down: ${ref}`}
+        label={t("Down")}
+        name={t("Down: {ref}", { ref })}
         isDisabled={isBusy || at === refs.length - 1}
         act={() => setOrder(withMoved(refs, at, at + 1))}
       />
       <ActButton
-        label="Take out"
-        name={`Take out: ${ref}`}
+        label={t("Take out")}
+        name={t("Take out: {ref}", { ref })}
         isDisabled={isBusy}
         act={() => setOrder(refs.filter((one) => one !== ref))}
       />
@@ -170,7 +171,7 @@ function OrderActs({ refs, at, setOrder, isBusy }: OrderActsProps): VNode | null
 
 async function testFirst({ chat }: ViewProps, agentId: string): Promise<string> {
   const { ok, latencyMs = 0, error } = await chat.ask("openclaw.setup.verify", { agentId });
-  return ok ? answeredAfter(latencyMs) : (error ?? "It did not answer.");
+  return ok ? answeredAfter(latencyMs) : (error ?? t("It did not answer."));
 }
 
 interface AllProps {
@@ -191,19 +192,19 @@ function AllModels({ models, order, setOrder, isBusy }: AllProps): VNode {
       <p class="view-search">
         <input
           type="search"
-          aria-label="Words of a model"
-          placeholder="Words of a model"
+          aria-label={t("Words of a model")}
+          placeholder={t("Words of a model")}
           onInput={(event) => (setWords(event.currentTarget.value.trim()), setMost(STEP))}
         />
       </p>
-      <RowList title={`Models that can be used: ${fitting.length}`} empty="No model has these words.">
+      <RowList title={t("Models that can be used: {n}", { n: fitting.length })} empty={t("No model has these words.")}>
         {fitting.slice(0, most).map((model) => {
           const ref = refOf(model);
           const isAsked = order.refs.includes(ref);
           return (
             <ListRow
               key={ref}
-              name={`${ref}, can be used`}
+              name={t("{ref}, can be used", { ref })}
               title={ref}
               facts={factsOf(model)}
               actions={
@@ -211,16 +212,16 @@ function AllModels({ models, order, setOrder, isBusy }: AllProps): VNode {
                   <>
                     {ref !== first && (
                       <ActButton
-                        label="Ask it first"
-                        name={`Ask it first: ${ref}`}
+                        label={t("Ask it first")}
+                        name={t("Ask it first: {ref}", { ref })}
                         isDisabled={isBusy}
                         act={() => setOrder([ref, ...(isAsked ? order.refs : fallbacks).filter((one) => one !== ref)])}
                       />
                     )}
                     {!isAsked && (
                       <ActButton
-                        label="Add as a fallback"
-                        name={`Add as a fallback: ${ref}`}
+                        label={t("Add as a fallback")}
+                        name={t("Add as a fallback: {ref}", { ref })}
                         isDisabled={isBusy}
                         act={() => setOrder([...order.refs, ref])}
                       />
@@ -232,7 +233,7 @@ function AllModels({ models, order, setOrder, isBusy }: AllProps): VNode {
           );
         })}
       </RowList>
-      {fitting.length > most && <ActButton label="Show more" act={() => setMost(most + STEP)} />}
+      {fitting.length > most && <ActButton label={t("Show more")} act={() => setMost(most + STEP)} />}
     </>
   );
 }
@@ -241,8 +242,8 @@ const textOf = (model: Model): string => `${refOf(model)} ${model.name} ${model.
 
 const factsOf = ({ name, id, alias, contextWindow, reasoning, input = [] }: Model): readonly (string | undefined)[] => [
   name === id ? undefined : name,
-  alias === undefined ? undefined : `alias ${alias}`,
-  `window of ${shortCount(contextWindow)} tokens`,
-  reasoning ? "thinks" : undefined,
-  input.includes("image") ? "sees images" : undefined,
+  alias === undefined ? undefined : t("alias {alias}", { alias }),
+  t("window of {count} tokens", { count: shortCount(contextWindow) }),
+  reasoning ? t("thinks") : undefined,
+  input.includes("image") ? t("sees images") : undefined,
 ];

@@ -19,6 +19,7 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type Account = NonNullable<Answers["status"]["channels"]>[number];
 
@@ -31,46 +32,46 @@ export function NeedsView(props: ViewProps): VNode {
   return (
     <ViewFrame problems={[...problems, acting.problem]} isRead={isRead}>
       <ImportEnd state={state} chat={chat} />
-      {isNothing && <p class="view-empty">Nothing waits for you.</p>}
+      {isNothing && <p class="view-empty">{t("Nothing waits for you.")}</p>}
       <Questions state={state} chat={chat} />
-      <RowList title="The gateway">
+      <RowList title={t("The gateway")}>
         {state.status.problems.map(({ message, fix }) => (
           <ListRow key={message} title={message} facts={[fix]} />
         ))}
       </RowList>
-      <RowList title="Channels">
+      <RowList title={t("Channels")}>
         {accounts.map((account) => (
           <ListRow
             key={`${account.channel}:${account.accountId}`}
             title={`${account.label ?? account.channel}, ${account.accountId}`}
             error={troubleOf(account)}
             facts={[account.fix ?? undefined, ...(account.notices ?? []).map(({ fix }) => fix)]}
-            actions={<ActButton label="Show the channels" act={() => chat.visit("channels")} />}
+            actions={<ActButton label={t("Show the channels")} act={() => chat.visit("channels")} />}
           />
         ))}
       </RowList>
-      <RowList title="Keys of models">
+      <RowList title={t("Keys of models")}>
         {keys.map(({ provider, displayName }) => (
           <ListRow
             key={provider}
             title={displayName}
-            error="Its key has expired."
-            actions={chat.mayChangeModel && <ActButton label="Change the key" act={() => chat.show("model")} />}
+            error={t("Its key has expired.")}
+            actions={chat.mayChangeModel && <ActButton label={t("Change the key")} act={() => chat.show("model")} />}
           />
         ))}
       </RowList>
-      <RowList title="Budgets">
+      <RowList title={t("Budgets")}>
         {budgets.map(({ key, what }) => (
           <ListRow
             key={`${key}:${what}`}
             title={what}
             facts={[key]}
             error={USED_UP}
-            actions={<ActButton label="Show the usage" act={() => chat.visit("usage")} />}
+            actions={<ActButton label={t("Show the usage")} act={() => chat.visit("usage")} />}
           />
         ))}
       </RowList>
-      <RowList title="Answers that were not delivered">
+      <RowList title={t("Answers that were not delivered")}>
         {unsent.map((row) => (
           <UnsentRow key={row.id} row={row} chat={chat} acting={acting} />
         ))}
@@ -115,13 +116,21 @@ function UnsentRow({ row, chat, acting }: UnsentProps): VNode {
   const { id, text, channel, createdAt, state, error } = row;
   return (
     <ListRow
-      title={text === "" ? "A file" : text.slice(0, MOST_TEXT)}
+      title={text === "" ? t("A file") : text.slice(0, MOST_TEXT)}
       facts={[channelName(channel), when(createdAt, now), state === "unknown" ? UNKNOWN : undefined]}
       error={error}
       actions={
         <>
-          <ActButton label="Send again" isDisabled={isBusy} act={() => act(() => chat.ask("outbox.retry", { id }))} />
-          <SureButton label="Drop" sure="Drop the answer" act={() => act(() => chat.ask("outbox.drop", { id }))} />
+          <ActButton
+            label={t("Send again")}
+            isDisabled={isBusy}
+            act={() => act(() => chat.ask("outbox.retry", { id }))}
+          />
+          <SureButton
+            label={t("Drop")}
+            sure={t("Drop the answer")}
+            act={() => act(() => chat.ask("outbox.drop", { id }))}
+          />
         </>
       }
     />
@@ -129,7 +138,7 @@ function UnsentRow({ row, chat, acting }: UnsentProps): VNode {
 }
 
 const MOST_TEXT = 200;
-const UNKNOWN = "it may have arrived";
+const UNKNOWN = t("it may have arrived");
 
 /** What is wrong with an account; undefined for one that works, or that somebody has switched off. */
 function troubleOf({ enabled, connected, lastError, notices = [] }: Account): string | undefined {

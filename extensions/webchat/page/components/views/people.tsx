@@ -7,6 +7,8 @@ import { shortNameIn } from "../../model/json.ts";
 import type { Pairing } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
 import { ViewFrame, type ViewProps } from "./view-parts.tsx";
+import { rich } from "../../words/rich.ts";
+import { language, t } from "../../words/words.ts";
 
 type LetIn = NonNullable<Answers["pairing.list"]["admitted"]>[number];
 type Linked = Answers["owners.list"]["linked"][number];
@@ -29,17 +31,18 @@ export function PeopleView({ state, chat }: ViewProps): VNode {
     <ViewFrame problems={problem === "" ? [] : [problem]} isRead={people !== undefined}>
       {hasOwners && owners.length === 0 && (
         <p class="panel-text">
-          Nobody is an owner yet: in the channels everybody is a guest, you too. Only an owner may approve commands from
-          a channel.
+          {t(
+            "Nobody is an owner yet: in the channels everybody is a guest, you too. Only an owner may approve commands from a channel.",
+          )}
         </p>
       )}
       {hasOwners && people?.linked.map((one) => <LinkedAccount key={one.senderId} linked={one} act={act} />)}
-      <Group title="Waiting" empty={<HowToWait chat={chat} />}>
+      <Group title={t("Waiting")} empty={<HowToWait chat={chat} />}>
         {pairings.map((pairing) => (
           <Waiting key={`${pairing.channel}:${pairing.code}`} pairing={pairing} chat={chat} hasOwners={hasOwners} />
         ))}
       </Group>
-      <Group title="Let in" empty={<p class="hint">Nobody yet.</p>}>
+      <Group title={t("Let in")} empty={<p class="hint">{t("Nobody yet.")}</p>}>
         {people?.admitted.map((person) => (
           <Admitted
             key={`${person.channel}:${person.account}:${person.senderId}`}
@@ -51,7 +54,7 @@ export function PeopleView({ state, chat }: ViewProps): VNode {
         ))}
       </Group>
       {hasOwners && others.length > 0 && (
-        <Group title="Other owners" empty={null}>
+        <Group title={t("Other owners")} empty={null}>
           {others.map((owner) => (
             <OwnerRow key={owner.entry} owner={owner} act={act} />
           ))}
@@ -105,10 +108,11 @@ function Group(props: { title: string; empty: VNode | null; children: ComponentC
 function HowToWait({ chat }: { readonly chat: Chat }): VNode {
   return (
     <p class="hint">
-      Nobody. Who writes to a channel for the first time gets a code, and appears here: compare the codes. Write from
-      your own account to let yourself in.{" "}
+      {t(
+        "Nobody. Who writes to a channel for the first time gets a code, and appears here: compare the codes. Write from your own account to let yourself in.",
+      )}{" "}
       <button type="button" class="link" onClick={() => chat.visit("channels")}>
-        Show the channels
+        {t("Show the channels")}
       </button>
     </p>
   );
@@ -125,25 +129,28 @@ function Waiting({ pairing, chat, hasOwners }: WaitingProps): VNode {
   return (
     <li class="channel" aria-label={name}>
       <p>
-        <strong>
-          <bdi>{name}</bdi>
-        </strong>{" "}
-        on {channel}, id {senderId}
+        {rich("{person} on {channel}, id {id}", {
+          person: (
+            <strong>
+              <bdi>{name}</bdi>
+            </strong>
+          ),
+          channel,
+          id: senderId,
+        })}
       </p>
-      <p class="channel-facts">
-        code <code>{code}</code>
-      </p>
+      <p class="channel-facts">{rich("code {code}", { code: <code>{code}</code> })}</p>
       <p class="channel-actions">
         <button type="button" class="primary" onClick={() => chat.admit(pairing)}>
-          Let in
+          {t("Let in")}
         </button>
         {hasOwners && (
           <button type="button" class="quiet" onClick={() => chat.admit(pairing, true)}>
-            Let in as owner
+            {t("Let in as owner")}
           </button>
         )}
         <button type="button" class="quiet danger" onClick={() => chat.refuse(pairing)}>
-          Refuse
+          {t("Refuse")}
         </button>
       </p>
     </li>
@@ -164,13 +171,20 @@ function Admitted({ person, owner, hasOwners, act }: AdmittedProps): VNode {
   return (
     <li class="channel" aria-label={name}>
       <p>
-        <strong>
-          <bdi>{name}</bdi>
-        </strong>{" "}
-        on {channel}, id {senderId} {owner !== undefined && <span class="tag">owner</span>}
+        {rich("{person} on {channel}, id {id}", {
+          person: (
+            <strong>
+              <bdi>{name}</bdi>
+            </strong>
+          ),
+          channel,
+          id: senderId,
+        })}{" "}
+        {owner !== undefined && <span class="tag">{t("owner")}</span>}
       </p>
       <p class="channel-facts">
-        {account === "default" ? "" : `account ${account} · `}let in on {new Date(at).toLocaleDateString()}
+        {account !== "default" && `${t("account {account}", { account })} · `}
+        {t("let in on {date}", { date: new Date(at).toLocaleDateString(language()) })}
       </p>
       <p class="channel-actions">
         {hasOwners && (
@@ -181,7 +195,7 @@ function Admitted({ person, owner, hasOwners, act }: AdmittedProps): VNode {
               owner === undefined ? act("owners.add", { channel, senderId }) : act("owners.remove", { entry: owner })
             }
           >
-            {owner === undefined ? "Make owner" : "No longer an owner"}
+            {owner === undefined ? t("Make owner") : t("No longer an owner")}
           </button>
         )}
         <button
@@ -189,7 +203,7 @@ function Admitted({ person, owner, hasOwners, act }: AdmittedProps): VNode {
           class="quiet danger"
           onClick={() => act("pairing.revoke", { channel, senderId, accountId: account })}
         >
-          Put out
+          {t("Put out")}
         </button>
       </p>
     </li>
@@ -201,11 +215,11 @@ function OwnerRow({ owner, act }: { readonly owner: Owner; readonly act: Act }):
   return (
     <li class="channel" aria-label={entry}>
       <p>
-        {senderId} {channel === undefined ? "on every channel" : `on ${channel}`}
+        {senderId} {channel === undefined ? t("on every channel") : t("on {channel}", { channel })}
       </p>
       <p class="channel-actions">
         <button type="button" class="quiet danger" onClick={() => act("owners.remove", { entry })}>
-          No longer an owner
+          {t("No longer an owner")}
         </button>
       </p>
     </li>
@@ -217,9 +231,13 @@ function LinkedAccount({ linked, act }: { readonly linked: Linked; readonly act:
   const { channel, channelLabel, senderId, name } = linked;
   return (
     <p class="panel-text">
-      {channelLabel} is linked to <bdi>{shortNameIn(name) ?? senderId}</bdi> ({senderId}).{" "}
+      {rich("{channel} is linked to {person} ({id}).", {
+        channel: channelLabel,
+        person: <bdi>{shortNameIn(name) ?? senderId}</bdi>,
+        id: senderId,
+      })}{" "}
       <button type="button" class="quiet" onClick={() => act("owners.add", { channel, senderId })}>
-        That is me: make it an owner
+        {t("That is me: make it an owner")}
       </button>
     </p>
   );

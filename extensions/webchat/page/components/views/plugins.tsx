@@ -1,6 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
-import { shortCount } from "../../model/format.ts";
 import {
   type ViewActs,
   ActButton,
@@ -13,6 +12,8 @@ import {
   ViewFrame,
   type ViewProps,
 } from "./view-parts.tsx";
+import { rich } from "../../words/rich.ts";
+import { t } from "../../words/words.ts";
 
 type Plugin = Answers["plugins.list"]["plugins"][number];
 type Loaded = Answers["plugins.loaded"]["plugins"][number];
@@ -44,16 +45,17 @@ export function PluginsView(props: ViewProps): VNode {
       problems={[plugins.problem, loaded.problem, acting.problem]}
       isRead={plugins.answer !== undefined && (loaded.answer !== undefined || loaded.problem !== undefined)}
     >
-      <RowList title="Installed" empty="No plugin was added to this gateway.">
+      <RowList title={t("Installed")} empty={t("No plugin was added to this gateway.")}>
         {rows(all.filter(({ origin }) => origin !== "bundled"))}
       </RowList>
-      <section aria-label="Install one">
+      <section aria-label={t("Install one")}>
         <p class="hint">
-          A terminal shows what a plugin holds and may do, and asks before it installs it:{" "}
-          <code>openclaw plugins install &lt;package, folder or archive&gt;</code>
+          {rich("A terminal shows what a plugin holds and may do, and asks before it installs it: {command}", {
+            command: <code>openclaw plugins install &lt;package, folder or archive&gt;</code>,
+          })}
         </p>
       </section>
-      <RowList title="Come with the gateway">{rows(all.filter(({ origin }) => origin === "bundled"))}</RowList>
+      <RowList title={t("Come with the gateway")}>{rows(all.filter(({ origin }) => origin === "bundled"))}</RowList>
     </ViewFrame>
   );
 }
@@ -75,7 +77,9 @@ function PluginRow(props: PluginProps): VNode {
     <ListRow
       title={name}
       facts={factsOf(plugin, record)}
-      error={isBroken ? `It does not work: ${record.why ?? error ?? "no reason is known"}.` : undefined}
+      error={
+        isBroken ? t("It does not work: {why}.", { why: record.why ?? error ?? t("no reason is known") }) : undefined
+      }
       actions={<PluginActs {...props} isBroken={isBroken} />}
     >
       {isBroken && <Fix record={record} />}
@@ -97,7 +101,7 @@ const factsOf = ({ id, name, version, kind = [], category, origin, enabled }: Pl
   version,
   kind.join(", ") || category,
   ORIGINS[origin] ?? origin,
-  enabled ? undefined : "switched off",
+  enabled ? undefined : t("switched off"),
   record?.cost && callsText(record.cost),
 ];
 
@@ -109,9 +113,9 @@ function Fix({ record: { id, fix, origin } }: { readonly record: Loaded }): VNod
 /** Kinds of the places where a plugin is found. */
 const ORIGINS: Readonly<Record<string, string>> = {
   bundled: "",
-  global: "installed",
-  workspace: "of the workspace",
-  config: "of a folder of the config",
+  global: t("installed"),
+  workspace: t("of the workspace"),
+  config: t("of a folder of the config"),
 };
 
 /** Whether it cannot be switched off: this page would go with the web chat. */
@@ -122,25 +126,29 @@ function PluginActs({ plugin, view, acting, isBroken }: PluginProps & { readonly
   const { id, name, enabled, category } = plugin;
   if (isPartOfGateway(plugin) || !mayAsk(view, "plugins.setEnabled")) return null;
   const { chat } = view;
-  const label = enabled ? "Switch off" : "Switch on";
+  const label = enabled ? t("Switch off") : t("Switch on");
   // A channel needs an account before it can be switched on.
   if (category === "channel" && !enabled)
     return (
-      <ActButton label="Show the channels" name={`Show the channels: ${name}`} act={() => chat.visit("channels")} />
+      <ActButton
+        label={t("Show the channels")}
+        name={t("Show the channels: {name}", { name })}
+        act={() => chat.visit("channels")}
+      />
     );
   return (
     <>
       {isBroken && enabled && (
         <ActButton
-          label="Try again"
-          name={`Try again ${name}`}
+          label={t("Try again")}
+          name={t("Try again: {name}", { name })}
           isDisabled={acting.isBusy}
           act={() => acting.act(() => chat.ask("plugins.retry", { pluginId: id }))}
         />
       )}
       <ActButton
         label={label}
-        name={`${label} ${name}`}
+        name={`${label}: ${name}`}
         isDisabled={acting.isBusy}
         act={() => acting.act(() => chat.ask("plugins.setEnabled", { pluginId: id, enabled: !enabled }))}
       />
@@ -153,7 +161,7 @@ function Added({ record: { added = {} } }: { readonly record: Loaded }): VNode |
   const kinds = Object.entries(added).filter(([kind]) => !UNNAMED.includes(kind));
   if (kinds.length === 0) return null;
   return (
-    <ul class="view-row-facts" aria-label="Contributes">
+    <ul class="view-row-facts" aria-label={t("Contributes")}>
       {kinds.map(([kind, names]) => (
         <li key={kind}>
           {KINDS[kind] ?? kind}: {names.join(", ")}
@@ -164,17 +172,17 @@ function Added({ record: { added = {} } }: { readonly record: Loaded }): VNode |
 }
 
 const KINDS: Readonly<Record<string, string>> = {
-  turnKinds: "kinds of turns",
-  commands: "commands of the chat",
-  methods: "methods of the gateway",
-  httpRoutes: "addresses",
-  cliCommands: "commands of the terminal",
-  checks: "checks of the doctor",
-  engines: "context engines",
-  memorySupplements: "additions to the memory",
-  providers: "providers of models",
-  webSearches: "web searches",
-  sandboxEngines: "sandboxes",
+  turnKinds: t("kinds of turns"),
+  commands: t("commands of the chat"),
+  methods: t("methods of the gateway"),
+  httpRoutes: t("addresses"),
+  cliCommands: t("commands of the terminal"),
+  checks: t("checks of the doctor"),
+  engines: t("context engines"),
+  memorySupplements: t("additions to the memory"),
+  providers: t("providers of models"),
+  webSearches: t("web searches"),
+  sandboxEngines: t("sandboxes"),
 };
 /** Kinds whose names say nothing to a person. */
 const UNNAMED: readonly string[] = ["configs", "skills"];
@@ -183,16 +191,16 @@ const UNNAMED: readonly string[] = ["configs", "skills"];
 function Unmet({ record }: { readonly record: Loaded }): VNode | null {
   const { id, missing = [], notServed = [], neverCalled = [], refusedParts = [], refusedHooks = [] } = record;
   const lacks = [
-    ["not in this gateway", [...missing, ...notServed]],
-    ["never called", neverCalled],
-    ["not taken", refusedParts],
-    ["hooks without the right to read conversations", refusedHooks],
+    [t("not in this gateway"), [...missing, ...notServed]],
+    [t("never called"), neverCalled],
+    [t("not taken"), refusedParts],
+    [t("hooks without the right to read conversations"), refusedHooks],
   ] as const;
   const shown = lacks.filter(([, names]) => names.length > 0);
   if (shown.length === 0) return null;
   return (
     <>
-      <ul class="view-row-facts" aria-label="Does not work">
+      <ul class="view-row-facts" aria-label={t("Does not work")}>
         {shown.map(([what, names]) => (
           <li key={what}>
             {what}: {names.join(", ")}
@@ -207,7 +215,8 @@ function Unmet({ record }: { readonly record: Loaded }): VNode | null {
 }
 
 function callsText({ calls, failed, lastError }: NonNullable<Loaded["cost"]>): string {
-  const failures =
-    failed === 0 ? "" : `, ${shortCount(failed)} failed${lastError === undefined ? "" : `: ${lastError}`}`;
-  return `${shortCount(calls)} ${calls === 1 ? "call" : "calls"}${failures}`;
+  const words = t("{n} call|{n} calls", { n: calls });
+  if (failed === 0) return words;
+  const failures = t("{n} failed", { n: failed });
+  return lastError === undefined ? `${words}, ${failures}` : `${words}, ${failures}: ${lastError}`;
 }

@@ -19,14 +19,15 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type Skill = Answers["skills.status"]["skills"][number];
 type Found = Answers["skills.search"]["results"][number];
 
 const GROUPS: readonly (readonly [title: string, isIn: (skill: Skill) => boolean])[] = [
-  ["In use", ({ eligible }) => eligible],
-  ["Lack something", ({ eligible, disabled }) => !eligible && !disabled],
-  ["Switched off", ({ eligible, disabled }) => !eligible && disabled],
+  [t("In use"), ({ eligible }) => eligible],
+  [t("Lack something"), ({ eligible, disabled }) => !eligible && !disabled],
+  [t("Switched off"), ({ eligible, disabled }) => !eligible && disabled],
 ];
 
 /** The skills of an agent: the purpose of each, what it lacks, its keys and its switch, and skills of the registry. */
@@ -49,18 +50,18 @@ export function SkillsView(props: ViewProps): VNode {
         <>
           <input
             type="search"
-            aria-label="Words of a skill"
-            placeholder="Words of a skill"
+            aria-label={t("Words of a skill")}
+            placeholder={t("Words of a skill")}
             onInput={(event) => setWords(event.currentTarget.value.trim())}
           />
-          <AgentPick agents={agents} value={agentId} none="The default agent" choose={setAgent} />
+          <AgentPick agents={agents} value={agentId} none={t("The default agent")} choose={setAgent} />
         </>
       }
       problems={[skills.problem, acting.problem]}
       isRead={skills.answer !== undefined}
     >
       {shown.length === 0 && (
-        <p class="hint">{all.length === 0 ? "The agent has no skills." : "No skill has these words."}</p>
+        <p class="hint">{all.length === 0 ? t("The agent has no skills.") : t("No skill has these words.")}</p>
       )}
       {GROUPS.map(([title, isIn]) => (
         <RowList key={title} title={title}>
@@ -86,7 +87,7 @@ interface SkillProps {
 function SkillRow({ skill, view, acting }: SkillProps): VNode {
   const { name, emoji, description, source, disabled, skillKey, install } = skill;
   const lacks = lackOf(skill);
-  const label = disabled ? "Switch on" : "Switch off";
+  const label = disabled ? t("Switch on") : t("Switch off");
   return (
     <ListRow
       name={name}
@@ -97,7 +98,7 @@ function SkillRow({ skill, view, acting }: SkillProps): VNode {
         mayAsk(view, "skills.update") && (
           <ActButton
             label={label}
-            name={`${label} ${name}`}
+            name={`${label}: ${name}`}
             isDisabled={acting.isBusy}
             act={() => acting.act(() => view.chat.ask("skills.update", { skillKey, enabled: disabled }))}
           />
@@ -120,11 +121,11 @@ function SkillRow({ skill, view, acting }: SkillProps): VNode {
 }
 
 const SOURCES: Readonly<Record<string, string>> = {
-  "openclaw-bundled": "comes with the gateway",
-  "openclaw-managed": "installed",
-  "openclaw-workspace": "of the workspace",
-  "openclaw-plugin": "of a plugin",
-  "openclaw-extra": "of a folder of the config",
+  "openclaw-bundled": t("comes with the gateway"),
+  "openclaw-managed": t("installed"),
+  "openclaw-workspace": t("of the workspace"),
+  "openclaw-plugin": t("of a plugin"),
+  "openclaw-extra": t("of a folder of the config"),
 };
 
 /** Why the agent does not use a skill that is switched on; undefined when it does. */
@@ -132,16 +133,20 @@ function lackOf(skill: Skill): string | undefined {
   const { eligible, disabled, missing, blockedByAllowlist, blockedByAgentFilter, platformIncompatible } = skill;
   if (eligible || disabled) return undefined;
   const words = [
-    ...(missing.bins.length > 0 ? [`programs: ${missing.bins.join(", ")}`] : []),
-    ...(missing.anyBins.length > 0 ? [`one of the programs ${missing.anyBins.join(", ")}`] : []),
-    ...(missing.env.length > 0 ? [`keys: ${missing.env.join(", ")}`] : []),
-    ...(missing.config.length > 0 ? [`settings of the config: ${missing.config.join(", ")}`] : []),
+    ...(missing.bins.length > 0 ? [t("programs: {bins}", { bins: missing.bins.join(", ") })] : []),
+    ...(missing.anyBins.length > 0
+      ? [t("one of the programs {anyBins}", { anyBins: missing.anyBins.join(", ") })]
+      : []),
+    ...(missing.env.length > 0 ? [t("keys: {env}", { env: missing.env.join(", ") })] : []),
+    ...(missing.config.length > 0
+      ? [t("settings of the config: {config}", { config: missing.config.join(", ") })]
+      : []),
   ];
-  if (platformIncompatible) return "It is for another operating system.";
-  if (words.length > 0) return `It lacks ${words.join("; ")}.`;
-  if (blockedByAllowlist) return "Add it to skills.allowBundled of the config, which names others only.";
-  if (blockedByAgentFilter) return "Add it to the skills of this agent in the config, which name others only.";
-  return "It cannot be used: openclaw skills check says more.";
+  if (platformIncompatible) return t("It is for another operating system.");
+  if (words.length > 0) return t("It lacks {words}.", { words: words.join("; ") });
+  if (blockedByAllowlist) return t("Add it to skills.allowBundled of the config, which names others only.");
+  if (blockedByAgentFilter) return t("Add it to the skills of this agent in the config, which name others only.");
+  return t("It cannot be used: openclaw skills check says more.");
 }
 
 /** The variables that a person can set for a skill. */
@@ -168,12 +173,12 @@ function Keys({ skill, view, acting }: SkillProps): VNode {
   return (
     <>
       <button type="button" class="link" aria-expanded={isOpened} onClick={() => setOpened(!isOpened)}>
-        Keys of {skill.name}
+        {t("Keys of {name}", { name: skill.name })}
       </button>
       {isOpened && (
         <form
           class="channel-form"
-          aria-label={`Keys of ${skill.name}`}
+          aria-label={t("Keys of {name}", { name: skill.name })}
           onSubmit={(event) => {
             event.preventDefault();
             const given = new FormData(event.currentTarget);
@@ -187,17 +192,19 @@ function Keys({ skill, view, acting }: SkillProps): VNode {
               name={name}
               label={name}
               secret
-              hint={skill.missing.env.includes(name) ? "It is missing." : "Leave it empty to keep what is stored."}
+              hint={
+                skill.missing.env.includes(name) ? t("It is missing.") : t("Leave it empty to keep what is stored.")
+              }
             />
           ))}
           <p class="channel-actions">
             <button type="submit" class="primary" disabled={acting.isBusy}>
-              Save
+              {t("Save")}
             </button>
             {variables.some((name) => !skill.missing.env.includes(name)) && (
               <SureButton
-                label="Remove what is stored"
-                sure="Remove the stored keys"
+                label={t("Remove what is stored")}
+                sure={t("Remove the stored keys")}
                 act={() => write(variables.map((name) => [name, ""] as const))}
               />
             )}
@@ -217,7 +224,6 @@ interface Search {
 /** A search in the registry of skills. A person installs one at a terminal, which shows what it holds before. */
 function MoreSkills({ view, have }: { readonly view: ViewProps; readonly have: readonly Skill[] }): VNode {
   const [{ isBusy, results, problem }, setSearch] = useState<Search>({ isBusy: false });
-  const now = useNow(60_000);
   const search = (query: string): void => {
     setSearch({ isBusy: true });
     view.chat.ask("skills.search", { query, limit: 20 }).then(
@@ -226,8 +232,8 @@ function MoreSkills({ view, have }: { readonly view: ViewProps; readonly have: r
     );
   };
   return (
-    <section aria-label="More skills">
-      <h2>More skills</h2>
+    <section aria-label={t("More skills")}>
+      <h2>{t("More skills")}</h2>
       <form
         role="search"
         class="view-search"
@@ -236,13 +242,20 @@ function MoreSkills({ view, have }: { readonly view: ViewProps; readonly have: r
           search(stringOr(new FormData(event.currentTarget).get("query")).trim());
         }}
       >
-        <input name="query" type="search" aria-label="Search the registry" placeholder="A task, such as calendar" />
+        <input
+          name="query"
+          type="search"
+          aria-label={t("Search the registry")}
+          placeholder={t("A task, such as calendar")}
+        />
         <button type="submit" class="quiet" disabled={isBusy}>
-          Search
+          {t("Search")}
         </button>
       </form>
       <p class="hint" role="status">
-        {isBusy ? "Asking the registry…" : "The command shows what a skill holds, and asks before it installs it."}
+        {isBusy
+          ? t("Asking the registry…")
+          : t("The command shows what a skill holds, and asks before it installs it.")}
       </p>
       {problem !== undefined && (
         <p class="outcome error" role="alert">
@@ -250,23 +263,29 @@ function MoreSkills({ view, have }: { readonly view: ViewProps; readonly have: r
         </p>
       )}
       {results && (
-        <RowList title="Found" empty="The registry has none for these words.">
+        <RowList title={t("Found")} empty={t("The registry has none for these words.")}>
           {results.map((found) => (
-            <ListRow
-              key={found.installRef}
-              title={found.displayName}
-              facts={[
-                found.ownerHandle === undefined ? undefined : `by ${found.ownerHandle}`,
-                found.updatedAt === undefined ? undefined : when(found.updatedAt, now),
-                have.some(({ name }) => name === found.slug) ? "a skill of this name is there" : undefined,
-              ]}
-            >
-              {found.summary !== undefined && <p class="view-row-text">{found.summary}</p>}
-              <TerminalCommand command={`openclaw skills install ${found.installRef}`} />
-            </ListRow>
+            <FoundSkill key={found.installRef} found={found} isThere={have.some(({ name }) => name === found.slug)} />
           ))}
         </RowList>
       )}
     </section>
+  );
+}
+
+function FoundSkill({ found, isThere }: { readonly found: Found; readonly isThere: boolean }): VNode {
+  const now = useNow(60_000);
+  return (
+    <ListRow
+      title={found.displayName}
+      facts={[
+        found.ownerHandle === undefined ? undefined : t("by {owner}", { owner: found.ownerHandle }),
+        found.updatedAt === undefined ? undefined : when(found.updatedAt, now),
+        isThere ? t("a skill of this name is there") : undefined,
+      ]}
+    >
+      {found.summary !== undefined && <p class="view-row-text">{found.summary}</p>}
+      <TerminalCommand command={`openclaw skills install ${found.installRef}`} />
+    </ListRow>
   );
 }

@@ -14,24 +14,25 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 type Figures = Answers["usage.cost"]["totals"];
 type Budget = Answers["usage.status"]["budgets"][number];
 
 const CHANGED = { changedBy: ["health", "sessions.changed"] };
 const GROUPS = [
-  ["model", "Models"],
-  ["sender", "People"],
-  ["session", "Conversations"],
-  ["agent", "Agents"],
-  ["job", "Jobs"],
+  ["model", t("Models")],
+  ["sender", t("People")],
+  ["session", t("Conversations")],
+  ["agent", t("Agents")],
+  ["job", t("Jobs")],
 ] as const;
 type Group = (typeof GROUPS)[number][0];
 const PERIODS = [
-  ["7d", "the last 7 days"],
-  ["30d", "the last 30 days"],
-  ["90d", "the last 90 days"],
-  ["1y", "the last year"],
+  ["7d", t("the last 7 days")],
+  ["30d", t("the last 30 days")],
+  ["90d", t("the last 90 days")],
+  ["1y", t("the last year")],
 ] as const;
 type Period = (typeof PERIODS)[number][0];
 
@@ -48,8 +49,8 @@ export function UsageView(props: ViewProps): VNode {
     <ViewFrame
       tools={
         <>
-          <Pick label="Period" value={period} options={PERIODS} choose={setPeriod} />
-          <Pick label="Grouped by" value={by} options={GROUPS} choose={setBy} />
+          <Pick label={t("Period")} value={period} options={PERIODS} choose={setPeriod} />
+          <Pick label={t("Grouped by")} value={by} options={GROUPS} choose={setBy} />
         </>
       }
       problems={[cost.problem, status.problem]}
@@ -57,12 +58,12 @@ export function UsageView(props: ViewProps): VNode {
     >
       {totals && <p class="view-sum">{amountText(totals)}</p>}
       {cost.answer && <Days cost={cost.answer} />}
-      <RowList title="Budgets">
+      <RowList title={t("Budgets")}>
         {budgets.map((budget) => (
           <BudgetRow key={`${budget.key}:${budget.what}`} budget={budget} />
         ))}
       </RowList>
-      <RowList title={GROUPS.find(([value]) => value === by)?.[1] ?? by} empty="Nothing was used.">
+      <RowList title={GROUPS.find(([value]) => value === by)?.[1] ?? by} empty={t("Nothing was used.")}>
         {rows.map(({ name, ...figures }) => (
           <ListRow
             key={name}
@@ -71,14 +72,16 @@ export function UsageView(props: ViewProps): VNode {
           />
         ))}
       </RowList>
-      <RowList title="Limits of the providers">
+      <RowList title={t("Limits of the providers")}>
         {providers.map(({ provider, displayName, profileId, windows, fetchedAt }) => (
           <ListRow
             key={`${provider}:${profileId ?? ""}`}
             title={profileId === undefined ? displayName : `${displayName}, ${profileId}`}
             facts={[
-              ...windows.map(({ label, usedPercent }) => `${label}: ${Math.round(usedPercent)} % used`),
-              `as of ${when(fetchedAt, now)}`,
+              ...windows.map(({ label, usedPercent }) =>
+                t("{label}: {share} % used", { label, share: Math.round(usedPercent) }),
+              ),
+              t("as of {time}", { time: when(fetchedAt, now) }),
             ]}
           />
         ))}
@@ -91,14 +94,18 @@ const titleIn = ({ state }: ViewProps, key: string): string | undefined =>
   state.sessions.find((row) => row.key === key)?.label;
 
 function amountText({ totalCost, totalTokens, input, output }: Figures): string {
-  const tokens = `${shortCount(totalTokens)} tokens (${shortCount(input)} in, ${shortCount(output)} out)`;
+  const tokens = t("{count} tokens ({input} in, {output} out)", {
+    count: shortCount(totalTokens),
+    input: shortCount(input),
+    output: shortCount(output),
+  });
   return [dollars(totalCost), tokens].filter((one) => one !== undefined).join(" · ");
 }
 
-const callsText = (count: number): string => `${count} ${count === 1 ? "call" : "calls"}`;
+const callsText = (count: number): string => t("{n} call|{n} calls", { n: count });
 
 const unpriced = ({ missingCostEntries }: Figures): string | undefined =>
-  missingCostEntries > 0 ? `the price of ${callsText(missingCostEntries)} is not known` : undefined;
+  missingCostEntries > 0 ? t("the price of {calls} is not known", { calls: callsText(missingCostEntries) }) : undefined;
 
 const DAY_MS = 86_400_000;
 
@@ -116,7 +123,7 @@ function Days({ cost }: { cost: Answers["usage.cost"] }): VNode {
   const heightOf = ({ totalCost, totalTokens }: Figures): number => (isPriced ? totalCost : totalTokens);
   const most = Math.max(...daily.map(heightOf), Number.MIN_VALUE);
   return (
-    <ol class="days" aria-label={isPriced ? "Cost of each day" : "Tokens of each day"}>
+    <ol class="days" aria-label={isPriced ? t("Cost of each day") : t("Tokens of each day")}>
       {daysBetween(cost.since, cost.until).map((date) => {
         const day = daily.find((one) => one.date === date);
         const words = `${date}: ${day ? amountText(day) : "nothing"}`;
@@ -135,8 +142,17 @@ function Days({ cost }: { cost: Answers["usage.cost"] }): VNode {
 function BudgetRow({ budget }: { budget: Budget }): VNode {
   const { key, what, usd, tokens } = budget;
   const parts = [
-    ...(usd ? [[usd, `$${usd.taken.toFixed(2)} of $${usd.limit.toFixed(2)}`] as const] : []),
-    ...(tokens ? [[tokens, `${shortCount(tokens.taken)} of ${shortCount(tokens.limit)} tokens`] as const] : []),
+    ...(usd
+      ? [[usd, t("${taken} of ${limit}", { taken: usd.taken.toFixed(2), limit: usd.limit.toFixed(2) })] as const]
+      : []),
+    ...(tokens
+      ? [
+          [
+            tokens,
+            t("{taken} of {limit} tokens", { taken: shortCount(tokens.taken), limit: shortCount(tokens.limit) }),
+          ] as const,
+        ]
+      : []),
   ];
   return (
     <ListRow

@@ -17,6 +17,7 @@ import { keyAt, type ConfigPath, type SchemaNode } from "../../config/shape.ts";
 import { refusalBehind } from "../../model/connection.ts";
 import { isRecord } from "../../model/json.ts";
 import { useAnswer, type Read, type ViewProps } from "./view-parts.tsx";
+import { t } from "../../words/words.ts";
 
 /** What the fields of the form read and do. */
 export interface ConfigForm {
@@ -62,7 +63,7 @@ export function useConfig(view: ViewProps): ReadForm {
   const form = useForm(schema.answer, state, setState);
   const discard = (): void => setState((before) => before && begun({ value: before.base, hash: before.hash }));
   const save = async (): Promise<Saved> => {
-    if (!state || !isRecord(state.draft)) return { problem: "The config has not been read yet." };
+    if (!state || !isRecord(state.draft)) return { problem: t("The config has not been read yet.") };
     try {
       const patch = patchBetween(state.base, state.draft);
       const written = await view.chat.ask("config.patch", { patch, baseHash: state.hash });
@@ -73,7 +74,7 @@ export function useConfig(view: ViewProps): ReadForm {
       setState((before) => before && refused(before, refusal?.details));
       if (refusal?.detail !== "CONFIG_CHANGED") return { problem: error instanceof Error ? error.message : "" };
       config.again();
-      return { problem: "The file changed meanwhile. Your changes are kept: look at them again, then save." };
+      return { problem: t("The file changed meanwhile. Your changes are kept: look at them again, then save.") };
     }
   };
   return { config, problem: schema.problem, form, discard, save };

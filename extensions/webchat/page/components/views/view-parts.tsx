@@ -5,6 +5,7 @@ import { copyText } from "../common/clipboard.ts";
 import type { Chat } from "../../model/chat.ts";
 import { ago, sentence } from "../../model/format.ts";
 import type { PageState } from "../../model/state.ts";
+import { language, t } from "../../words/words.ts";
 
 export interface ViewProps {
   readonly state: PageState;
@@ -111,7 +112,7 @@ export function ViewFrame({ tools, problems = [], isRead, children }: FrameProps
           {sentence(problem)}
         </p>
       ))}
-      {isRead ? children : failed.length === 0 && <p class="hint">Reading…</p>}
+      {isRead ? children : failed.length === 0 && <p class="hint">{t("Reading…")}</p>}
     </div>
   );
 }
@@ -186,7 +187,7 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
       {isAsking === true ? (
         <>
           <ActButton key="sure" label={sure} kind="quiet danger" act={() => (setAsking(false), act())} />
-          <ActButton key="keep" label="Keep" act={() => setAsking(false)} />
+          <ActButton key="keep" label={t("Keep")} act={() => setAsking(false)} />
         </>
       ) : (
         <ActButton key="ask" label={label} kind="quiet danger" act={() => setAsking(true)} />
@@ -197,8 +198,9 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
 
 /** A command for a terminal, with a button that copies it. */
 export function TerminalCommand({ command }: { readonly command: string }): VNode {
-  const [label, setLabel] = useState("Copy");
-  const copy = (): void => void copyText(command).then((isCopied) => setLabel(isCopied ? "Copied" : "Copy failed"));
+  const [label, setLabel] = useState(t("Copy"));
+  const copy = (): void =>
+    void copyText(command).then((isCopied) => setLabel(isCopied ? t("Copied") : t("Copy failed")));
   return (
     <p class="command-line">
       <code>{command}</code>
@@ -212,7 +214,7 @@ type Budget = Answers["usage.status"]["budgets"][number];
 export const isUsedUp = ({ usd, tokens }: Budget): boolean =>
   [usd, tokens].some((part) => part !== undefined && part.taken >= part.limit);
 
-export const USED_UP = "It is used up: no model is asked until it is raised or its period ends.";
+export const USED_UP = t("It is used up: no model is asked until it is raised or its period ends.");
 
 interface PickProps<Value extends string> {
   readonly label: string;
@@ -246,8 +248,8 @@ export function when(at: number, now: number): string {
   const time = new Date(at);
   const isToday = time.toDateString() === new Date(now).toDateString();
   const words = isToday
-    ? time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
-    : time.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    ? time.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" })
+    : time.toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" });
   return at > now ? words : `${words}, ${ago(at, now)}`;
 }
 
@@ -264,5 +266,5 @@ export function AgentPick({ agents, value, none, choose }: AgentPickProps): VNod
   if (agents.length < 2) return null;
   const named = agents.map(({ id, title }) => [id, title] as const);
   const options = none === undefined ? named : [["", none] as const, ...named];
-  return <Pick label="Agent" value={value} options={options} choose={choose} />;
+  return <Pick label={t("Agent")} value={value} options={options} choose={choose} />;
 }

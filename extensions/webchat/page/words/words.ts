@@ -1,0 +1,75 @@
+/**
+ * The page's texts in the person's language. The code has each text in English, which is its key in the files of the other
+ * languages. A text may have places, such as `{name}`, and the forms of a count, as in `{n} run|{n} runs`: they stand in the
+ * order of the language's plural categories, and the value of `n` chooses one.
+ */
+type Values = Readonly<Record<string, string | number>>;
+type Texts = Readonly<Record<string, string>>;
+
+/** The languages of the page, each with its own name. */
+export const LANGUAGES = [
+  ["en", "English"],
+  ["de", "Deutsch"],
+] as const;
+export type Language = (typeof LANGUAGES)[number][0];
+
+/** The texts of the languages, which are loaded when they are used. */
+const FILES: Readonly<Record<Language, () => Promise<Texts>>> = {
+  en: async () => ({}),
+  de: async () => (await import("./de.json")).default,
+};
+
+const used: { language: Language; texts: Texts } = { language: "en", texts: {} };
+
+/** The language of the texts; dates and numbers are written in it. */
+export const language = (): Language => used.language;
+
+/**
+ * Loads the texts of a language. It has to come before every module that has a text. Rejects when the file cannot be loaded;
+ * the page is then in English.
+ */
+export async function useTexts(wanted: Language): Promise<void> {
+  Object.assign(used, { language: wanted, texts: await FILES[wanted]() });
+}
+
+const known = (code: string | null | undefined): Language | undefined => LANGUAGES.find(([one]) => one === code)?.[0];
+
+const CHOSEN = "openclaw.language";
+
+/** The language that the person chose in this browser; undefined when it is the browser's. */
+export const chosenLanguage = (): Language | undefined => known(localStorage.getItem(CHOSEN));
+
+/** Keeps the choice in this browser, for the next time that the page loads; a code that is no language removes the choice. */
+export function keepLanguage(code: string): void {
+  if (known(code) === undefined) localStorage.removeItem(CHOSEN);
+  else localStorage.setItem(CHOSEN, code);
+}
+
+/** The first of the browser's languages that the page has, as `de-AT`; English when it has none. */
+export function languageOf(preferred: readonly string[]): Language {
+  const codes = preferred.map((tag) => known(tag.toLowerCase().split("-")[0]));
+  return codes.find((code) => code !== undefined) ?? "en";
+}
+
+const PLACE = /\{(\w+)\}/g;
+
+/** The text in the person's language, in the form for the value of `n`. */
+function translated(text: string, n: unknown): string {
+  const found = used.texts[text] ?? text;
+  if (typeof n !== "number" || !found.includes("|")) return found;
+  const rules = new Intl.PluralRules(used.language);
+  return found.split("|")[rules.resolvedOptions().pluralCategories.indexOf(rules.select(n))] ?? found;
+}
+
+const written = (value: string | number): string =>
+  typeof value === "number" ? value.toLocaleString(used.language) : value;
+
+/** The text cut at its places: every second piece is the name of a place. */
+export const pieces = (text: string, n: unknown): readonly string[] => translated(text, n).split(PLACE);
+
+/** A text in the person's language, with the values in its places. Numbers are written as the language writes them. */
+export function t(text: string, values: Values = {}): string {
+  return pieces(text, values["n"])
+    .map((piece, index) => (index % 2 === 0 ? piece : written(values[piece] ?? `{${piece}}`)))
+    .join("");
+}

@@ -14,7 +14,9 @@ export function diskError(error: unknown, path: string): OpenClawError {
   if (FULL.has(errorCode(error) ?? "")) return diskFull(path, error);
   return new OpenClawError("DISK_WRITE", {
     message: `Could not write ${path}: ${errorText(error)}.`,
-    fix: "Check that the disk is healthy and mounted writable, and that the directory belongs to this user.",
+    fix: ["EISDIR", "ENOTDIR"].includes(errorCode(error) ?? "")
+      ? "A directory is where a file belongs, or a file where a directory belongs: move it away."
+      : "Check that the disk is healthy and mounted writable, and that the directory belongs to this user.",
     cause: error,
   });
 }

@@ -1,10 +1,10 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isFields } from "../utils/fields.ts";
-import { unlessMissing } from "../utils/missing.ts";
 import { makePrivateDir, writeAtomic } from "./disk.ts";
 import { readSessionTable } from "./journal/session-table.ts";
 import { realPathsOf, OwnPath, pathPattern, placesOfFiles } from "./own-path.ts";
+import { readTextFile } from "./text-file.ts";
 
 /** A path under which a state directory was opened. */
 interface Place {
@@ -93,7 +93,7 @@ export async function notePlace(stateDir: string, now: number = Date.now()): Pro
   const places = await placesOf(stateDir, now);
   const text = `${JSON.stringify({ places }, null, 2)}\n`;
   const path = fileIn(stateDir);
-  if (text !== (await unlessMissing(readFile(path, "utf8")))) {
+  if (text !== (await readTextFile(path))) {
     await makePrivateDir(dirname(path));
     await writeAtomic(path, text);
   }
@@ -124,7 +124,7 @@ async function isSame(one: string, other: string): Promise<boolean> {
 
 /** Undefined when there is no list, or one that is not readable: then it is made anew. */
 async function noted(stateDir: string): Promise<readonly Place[] | undefined> {
-  const text = await unlessMissing(readFile(fileIn(stateDir), "utf8"));
+  const text = await readTextFile(fileIn(stateDir));
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);

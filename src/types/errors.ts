@@ -14,6 +14,7 @@ export const ERROR_CODES = {
   STATE_UNWRITABLE: { exit: 78 },
   STATE_PERMISSIONS: { exit: 78 },
   ACCESS_DENIED: { exit: 78 },
+  WRONG_FILE_KIND: { exit: 78 },
   WORKSPACE_UNUSABLE: { exit: 78 },
   JOURNAL_NEWER: { exit: 78 },
   JOURNAL_OLDER: { exit: 78 },

@@ -1,13 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { writeAtomic } from "../../store/disk.ts";
 import { errorText } from "../../utils/text/error-text.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { loadSource, type LoadedConfig, type LoadOptions } from "./load.ts";
 import type { StatePaths } from "./paths.ts";
 import { ConfigError } from "./schema/problem.ts";
 import { hashOnDisk, readConfigSource, sourceOf } from "./source.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** The texts of a config's files, by absolute path, and when a gateway became ready with them. */
 const keptConfig = z.object({
@@ -71,7 +70,7 @@ export async function lastValidHint(places: Place): Promise<string | undefined> 
 
 async function readKept(places: Place): Promise<z.output<typeof keptConfig> | undefined> {
   const file = fileIn(places);
-  const text = await unlessMissing(readFile(file, "utf8"));
+  const text = await readTextFile(file);
   if (text === undefined) return undefined;
   try {
     return keptConfig.parse(JSON.parse(text));

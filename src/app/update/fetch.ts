@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { syncDir } from "../../store/disk.ts";
@@ -8,6 +8,7 @@ import { OpenClawError } from "../../types/errors.ts";
 import type { Env } from "../../utils/env.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { PACKAGE, type Version, type Versions } from "./versions.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** A program has ended, or was ended. */
 export interface Ended {
@@ -131,7 +132,7 @@ const manifestShape = z.looseObject({
 
 /** The version of an unpacked package that this Node can run. */
 async function versionIn(root: string, spec: string): Promise<string> {
-  const text = await unlessMissing(readFile(join(root, "package.json"), "utf8"));
+  const text = await readTextFile(join(root, "package.json"));
   const manifest = manifestShape.safeParse(jsonIn(text ?? "")).data;
   if (manifest?.name !== PACKAGE || !existsSync(join(root, "dist", "main.js"))) throw foreign(spec, manifest?.name);
   const least = /^>=(\d+)\.(\d+)/.exec(manifest.engines?.node ?? "");

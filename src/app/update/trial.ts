@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join, relative } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
@@ -18,6 +18,7 @@ import { isInside } from "../../utils/real-path.ts";
 import type { StatePaths } from "../config/paths.ts";
 import { runProgram } from "./fetch.ts";
 import type { Version, Versions } from "./versions.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** A version that is to run, and the state that it must work with. */
 export interface VersionTrial {
@@ -77,7 +78,7 @@ async function copyState(dir: string, { paths, configFiles, env }: VersionTrial)
     if (journalRefusal(journal) === undefined) endWaiting(journal, Date.now());
   }
   await changeInstance(dir, { id: crypto.randomUUID(), isAdopted: false, origin: "backup" });
-  const secrets = await unlessMissing(readFile(join(stateDir, "service-env", "gateway.env"), "utf8"));
+  const secrets = await readTextFile(join(stateDir, "service-env", "gateway.env"));
   const config = await copyConfig(join(dir, "config"), configPath, configFiles);
   return { ...parseEnv(secrets ?? ""), ...env, OPENCLAW_STATE_DIR: dir, OPENCLAW_CONFIG_PATH: config };
 }

@@ -1,9 +1,10 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
 import { unlessMissing } from "../../utils/missing.ts";
 import { installedRoot, packageVersion } from "../package-root.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** The name of the npm package, and of its folder in a version. */
 export const PACKAGE = "claw-gateway";
@@ -121,7 +122,7 @@ export class Versions {
 }
 
 async function readAs<T>(path: string, shape: z.ZodType<T>): Promise<T | undefined> {
-  const text = await unlessMissing(readFile(path, "utf8"));
+  const text = await readTextFile(path);
   if (text === undefined) return undefined;
   try {
     return shape.safeParse(JSON.parse(text)).data;

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
-import { chmod, copyFile, mkdir, realpath, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, copyFile, mkdir, realpath, stat, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { isMissing } from "../../utils/missing.ts";
 import { FOLDER_LIMITS } from "./paths.ts";
 import { invalid } from "./refusals.ts";
@@ -27,7 +27,9 @@ export async function copyFolder(source: string, target: string): Promise<void> 
 
 async function realFolder(source: string): Promise<string> {
   try {
-    return await realpath(source);
+    const path = await realpath(source);
+    if ((await stat(path)).isDirectory()) return path;
+    throw invalid(`${source} is neither a folder nor an archive.`, `Name the folder that it is in: ${dirname(source)}`);
   } catch (error) {
     if (!isMissing(error)) throw error;
     throw invalid(`There is no folder ${source}.`, "Check the path.", error);

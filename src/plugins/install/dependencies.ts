@@ -6,6 +6,7 @@ import { unlessMissing } from "../../utils/missing.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { runNpm, type Programs } from "./programs.ts";
 import { invalid, unsafe } from "./refusals.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 const table = z.record(z.string(), z.string()).optional().catch(undefined);
 const packageShape = z.looseObject({
@@ -45,7 +46,7 @@ export async function fetchDependencies(programs: Programs, folder: string, draf
 }
 
 async function packageOf(folder: string): Promise<Package> {
-  const text = await unlessMissing(readFile(join(folder, "package.json"), "utf8"));
+  const text = await readTextFile(join(folder, "package.json"));
   const json: unknown = text === undefined ? {} : JSON.parse(text.replace(/^\uFEFF/, ""));
   return packageShape.parse(json);
 }
@@ -111,7 +112,7 @@ export async function scriptedDependencies(folder: string): Promise<readonly str
 
 async function readLock(file: string): Promise<unknown> {
   try {
-    const text = await unlessMissing(readFile(file, "utf8"));
+    const text = await readTextFile(file);
     return text === undefined ? undefined : JSON.parse(text);
   } catch (error) {
     const fix = "Ask its author to mend or to remove the file.";

@@ -1,14 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../store/disk.ts";
 import type { InstallRecord, InstallRecords } from "../../types/plugin/install-record.ts";
 import { defined } from "../../utils/defined.ts";
 import { isFields, type Fields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { isPluginId } from "../manifest/parse-manifest.ts";
 import { invalid } from "./refusals.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 const text = z.string().optional().catch(undefined);
 
@@ -60,7 +59,7 @@ export async function putRecord(file: string, id: string, record: InstallRecord 
 }
 
 async function readIndex(file: string): Promise<Fields> {
-  const content = await unlessMissing(readFile(file, "utf8"));
+  const content = await readTextFile(file);
   if (content === undefined) return {};
   try {
     const value: unknown = JSON.parse(content);

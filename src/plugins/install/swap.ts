@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { fullDiskOr, makePrivateDir, removeUnfinished, syncDir, writeAtomic } from "../../store/disk.ts";
@@ -11,6 +11,7 @@ import { isPluginId } from "../manifest/parse-manifest.ts";
 import { hostLinkOf, linkHost } from "./host-link.ts";
 import { parseRecords, putRecord, readRecords } from "./records.ts";
 import { DRAFT, makeDraft, type PluginStore } from "./store.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /**
  * A draft holds `plugin/`, the new version, and, once an installation is decided, `record.json` with its id and record. The
@@ -108,7 +109,7 @@ const pendingShape = z.looseObject({ id: z.string().refine(isPluginId), records:
 
 /** Undefined where nothing was decided; `unreadable` for what no installation has written so. */
 async function readPending(draft: string): Promise<Pending | "unreadable" | undefined> {
-  const text = await unlessMissing(readFile(join(draft, PENDING), "utf8"));
+  const text = await readTextFile(join(draft, PENDING));
   if (text === undefined) return undefined;
   const parsed = pendingShape.safeParse(jsonIn(text));
   if (!parsed.success) return "unreadable";

@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../../utils/defined.ts";
 import { isFields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** Entries about hooks in the `package.json` of a folder. */
 export interface HookPack {
@@ -15,7 +14,7 @@ export interface HookPack {
 /** Reads the pack of a folder; empty without a `package.json`, or with one that cannot be read. Never rejects. */
 export async function packOf(folder: string): Promise<HookPack> {
   try {
-    const text = await unlessMissing(readFile(join(folder, "package.json"), "utf8"));
+    const text = await readTextFile(join(folder, "package.json"));
     const json: unknown = text === undefined ? undefined : JSON.parse(text);
     const given = isFields(json) ? json : {};
     const own = isFields(given["openclaw"]) ? given["openclaw"]["hooks"] : undefined;

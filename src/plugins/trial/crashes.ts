@@ -1,8 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { unlessMissing } from "../../utils/missing.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** A plugin whose code ended the gateway. */
 const crashShape = z.object({
@@ -35,7 +34,7 @@ const crashesFile = ({ stateDir }: State): string => join(stateDir, "plugins", "
 
 /** The crashes of the last 24 hours, the oldest first. A file that cannot be read has none. */
 export async function readCrashes(state: State, now = Date.now()): Promise<readonly Crash[]> {
-  return recent(await unlessMissing(readFile(crashesFile(state), "utf8")), now);
+  return recent(await readTextFile(crashesFile(state)), now);
 }
 
 /**

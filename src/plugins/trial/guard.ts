@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { Log } from "../../types/log.ts";
@@ -10,7 +10,7 @@ import { shorten } from "../../utils/text/shorten.ts";
 import { forgetCrashes, putCrash, readCrashes, repeatedCrashes } from "./crashes.ts";
 import type { TrialResult } from "./run-trials.ts";
 import { leftOut, putTrials, readTrials, pluginStamp, type LeftOutPlugin, type Trial, type Trials } from "./trials.ts";
-import { unlessMissing } from "../../utils/missing.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** Keeps plugins out whose code would stop the process. */
 export interface LoadGuard {
@@ -193,7 +193,7 @@ const removeMark = (stateDir: string): Promise<void> => rm(markFile(stateDir), {
 
 /** The mark that a process left, which is removed; undefined without one, and for one that was not written to its end. */
 async function takeMark(stateDir: string): Promise<LoadingMark | undefined> {
-  const content = await unlessMissing(readFile(markFile(stateDir), "utf8"));
+  const content = await readTextFile(markFile(stateDir));
   if (content === undefined) return undefined;
   await removeMark(stateDir);
   return parsed(content);

@@ -1,14 +1,14 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
 import { sessionKey } from "../../types/ids.ts";
 import type { SessionEntry } from "../../types/session.ts";
 import { type Fields, isFields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { writtenKey } from "../keys.ts";
 import { readHeader } from "../transcript/prepare.ts";
 import { readRow, writeRow } from "./row.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** The content of sessions.json. `foreign`: members that are no rows, kept unchanged. */
 export interface Rows {
@@ -20,7 +20,7 @@ export const rowsPath = (dir: string): string => join(dir, "sessions.json");
 
 /** Undefined when there is no file. Throws when its text is neither JSON nor JSON5. */
 export async function readRowsFile(dir: string, defaultAgent: AgentId): Promise<Rows | undefined> {
-  const text = await unlessMissing(readFile(rowsPath(dir), "utf8"));
+  const text = await readTextFile(rowsPath(dir));
   if (text === undefined) return undefined;
   const value = await parseLoosely(text);
   if (!isFields(value)) throw new Error("it holds no object");

@@ -1,8 +1,8 @@
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { unlessMissing } from "../../utils/missing.ts";
 import { makePrivateDir, writeUnsynced } from "../disk.ts";
+import { readTextFile } from "../text-file.ts";
 
 /** After so many starts of the window that did not end in order, the next one is careful. */
 const MOST_UNCLEAN = 3;
@@ -47,7 +47,7 @@ export const forgetBoots = (stateDir: string): Promise<void> => rm(fileIn(stateD
 
 /** The starts that are noted: the one that runs, and those of the minutes before it that did not end in order. */
 export async function readStarts(stateDir: string): Promise<Starts> {
-  const text = await unlessMissing(readFile(fileIn(stateDir), "utf8"));
+  const text = await readTextFile(fileIn(stateDir));
   if (text === undefined) return [];
   try {
     return boots.safeParse(JSON.parse(text)).data?.starts ?? [];

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isFields } from "../../utils/fields.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { makePrivateDir, writeAtomic } from "../disk.ts";
 import { lockFile } from "./lock-file.ts";
+import { readTextFile } from "../text-file.ts";
 
 /** Facts about one state directory that no other program reads: `state/instance.json`. */
 export interface Instance {
@@ -21,7 +20,7 @@ export const instancePath = (stateDir: string): string => join(stateDir, "state"
 
 /** Undefined before the first start, and when the file is damaged. Rejects when it cannot be read. */
 export async function readInstance(stateDir: string): Promise<Instance | undefined> {
-  const text = await unlessMissing(readFile(instancePath(stateDir), "utf8"));
+  const text = await readTextFile(instancePath(stateDir));
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);

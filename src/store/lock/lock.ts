@@ -1,4 +1,4 @@
-import { link, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { link, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
@@ -6,6 +6,7 @@ import { diskError, makePrivateDir, writeUnsynced } from "../disk.ts";
 import { ensureInstance, readInstance } from "./instance.ts";
 import { notePlace, readPlaces } from "../places.ts";
 import { processStart } from "./process-start.ts";
+import { readTextFile } from "../text-file.ts";
 
 const TRIES = 5;
 
@@ -189,10 +190,11 @@ const statOf = (path: string) => stat(path, { bigint: true }).catch(() => undefi
 /** Undefined when there is no lock or its content is incomplete. */
 async function readFacts(path: string): Promise<LockFacts | undefined> {
   try {
-    const value: unknown = JSON.parse(await readFile(path, "utf8"));
+    const text = await readTextFile(path);
+    const value: unknown = text === undefined ? undefined : JSON.parse(text);
     return isFacts(value) ? value : undefined;
   } catch (error) {
-    if (isMissing(error) || error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from "commander";
 import { fullDiskOr } from "../../../store/disk.ts";
+import { wrongKind } from "../../../store/text-file.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { faultOf, pathOf } from "../../../utils/access-fault.ts";
 import { packageVersion } from "../../package-root.ts";
@@ -43,7 +44,12 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
 /** A refusal of the file system as an error for a person; any other error unchanged. */
 async function systemRefusal(error: unknown): Promise<unknown> {
   const denied = await faultOf(error);
-  if (!denied) return fullDiskOr(error, pathOf(error) ?? "the files of this command");
+  const path = pathOf(error);
+  if (!denied)
+    return (
+      (path === undefined ? undefined : await wrongKind(error, path)) ??
+      fullDiskOr(error, path ?? "the files of this command")
+    );
   return new OpenClawError("ACCESS_DENIED", {
     message: `This user cannot use ${denied.path}: ${denied.why}.`,
     fix: denied.fix,

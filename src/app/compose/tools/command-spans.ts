@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { appendFile, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { writeAtomic } from "../../../store/disk.ts";
 import type { PathLines } from "../../../store/places.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
 import { loadOnce } from "../../../utils/share-calls.ts";
+import { readTextFile } from "../../../store/text-file.ts";
 
 /** The origin of the content that a command may write: untrusted sources, and a guest. */
 interface Origin {
@@ -166,7 +166,7 @@ export class CommandSpans {
 
   /** Reads the file. Commands of a process that was killed count as running until now. */
   async #load(): Promise<Map<string, Span>> {
-    const texts = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
+    const texts = ((await readTextFile(this.#file)) ?? "").split("\n").filter((one) => one !== "");
     const all = new Map<string, Span>();
     for (const span of (await this.#paths.opened(texts)).flatMap((text) => parsed(text) ?? [])) {
       // Lines with one id differ in the roots that `opened` gave the present paths.

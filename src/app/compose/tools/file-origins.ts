@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, stat } from "node:fs/promises";
+import { appendFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { z } from "zod";
 import { parseKey } from "../../../sessions/keys.ts";
@@ -16,6 +16,7 @@ import { isInside, realOf } from "../../../utils/real-path.ts";
 import { loadOnce } from "../../../utils/share-calls.ts";
 import type { Live } from "../../live.ts";
 import { CommandSpans } from "./command-spans.ts";
+import { readTextFile } from "../../../store/text-file.ts";
 
 interface Ports {
   readonly sessions: Pick<Sessions, "peek">;
@@ -246,7 +247,7 @@ class KnownFiles {
 
   /** Reads the file, and writes it anew when it is much longer than its content needs. */
   async #load(): Promise<Map<string, Known>> {
-    const lines = ((await unlessMissing(readFile(this.#file, "utf8"))) ?? "").split("\n").filter((one) => one !== "");
+    const lines = ((await readTextFile(this.#file)) ?? "").split("\n").filter((one) => one !== "");
     const all = new Map<string, Known>();
     for (const text of await this.#lines.opened(lines)) {
       const read = parsed(text);

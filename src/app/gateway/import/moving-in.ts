@@ -1,10 +1,10 @@
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { writeAtomic } from "../../../store/disk.ts";
 import { endedImport, type EndedImport, type FoundState } from "../../../types/answers/import.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
 import type { StatePaths } from "../../config/paths.ts";
+import { readTextFile } from "../../../store/text-file.ts";
 
 /** Finds what another program has left. The command line gives it: it alone knows how to import. */
 export interface MovingIn {
@@ -30,7 +30,7 @@ export async function wishImport(paths: Place, dir: string): Promise<void> {
  * is told that the gateway ended meanwhile.
  */
 export async function takeImportWish(paths: Place): Promise<string | undefined> {
-  const text = await unlessMissing(readFile(wishPath(paths), "utf8"));
+  const text = await readTextFile(wishPath(paths));
   if (text === undefined) return undefined;
   const dir = parsed(wish, text)?.dir;
   if (dir !== undefined)
@@ -49,7 +49,7 @@ export async function noteImportEnd(paths: Place, end: EndedImport): Promise<voi
 
 /** The end of the latest import that a client asked for. */
 export async function lastImport(paths: Place): Promise<EndedImport | undefined> {
-  const text = await unlessMissing(readFile(endPath(paths), "utf8"));
+  const text = await readTextFile(endPath(paths));
   return text === undefined ? undefined : parsed(endedImport, text);
 }
 

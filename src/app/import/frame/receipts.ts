@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LineFile } from "../../../sessions/transcript/line-file.ts";
 import { makePrivateDir, removeUnfinished, writeAtomic } from "../../../store/disk.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
+import { readTextFile } from "../../../store/text-file.ts";
 
 /** What became of an item that was tried. */
 export interface ItemOutcome {
@@ -34,7 +33,7 @@ const fileIn = (stateDir: string): string => join(stateDir, "state", "imports.js
 
 /** The receipts of a state directory, the latest of each item. Lines that a kill has cut off are passed over. */
 export async function readReceipts(stateDir: string): Promise<ReadonlyMap<string, ItemReceipt>> {
-  const text = (await unlessMissing(readFile(fileIn(stateDir), "utf8"))) ?? "";
+  const text = (await readTextFile(fileIn(stateDir))) ?? "";
   return new Map(text.split("\n").flatMap((line) => receiptIn(line).map((one) => [receiptName(one), one] as const)));
 }
 

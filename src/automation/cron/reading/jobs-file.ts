@@ -1,14 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { OpenClawError } from "../../../types/errors.ts";
 import { isFields } from "../../../utils/fields.ts";
-import { unlessMissing } from "../../../utils/missing.ts";
+import { readTextFile } from "../../../store/text-file.ts";
 
 /**
  * The jobs of a file of OpenClaw, unchecked. Undefined when there is no file. Throws `NOT_FOUND` when the file has no
  * list of jobs.
  */
 export async function readJobsFile(path: string): Promise<readonly unknown[] | undefined> {
-  const text = await unlessMissing(readFile(path, "utf8"));
+  const text = await readTextFile(path);
   if (text === undefined) return undefined;
   const value = await parsed(text.replace(/^\uFEFF/, ""));
   const jobs = isFields(value) ? value["jobs"] : value;

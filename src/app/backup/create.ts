@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { Readable } from "node:stream";
-import { create, type WriteEntry } from "tar";
+import { create, type Pack, type WriteEntry } from "tar";
 import { OpenClawError } from "../../types/errors.ts";
 import { errorCode, isMissing } from "../../utils/missing.ts";
 import { isInside } from "../../utils/real-path.ts";
@@ -176,8 +176,16 @@ async function pack(plan: BackupPlan, staging: string, file: string): Promise<vo
         entry.linkpath = relative(dirname(path), entry.linkpath);
     },
   };
-  if (plan.encrypt) await writeEncrypted(file, Readable.from(create(options, [...places, manifest])), plan.encrypt);
-  else await create({ ...options, file }, [...places, manifest]);
+  const wanted = [...places, manifest];
+  if (plan.encrypt) await writeEncrypted(file, () => readableOf(create(options, wanted)), plan.encrypt);
+  else await create({ ...options, file }, wanted);
+}
+
+/** Rejects with the archive's error while it is read. One that nobody reads any more, because the disk is full, may fail too. */
+function readableOf(archive: Pack): Readable {
+  // Without a listener such an error would end the process.
+  archive.on("error", () => undefined);
+  return Readable.from(archive);
 }
 
 /** Every file is in the archive itself, also one that has several names. */

@@ -1,11 +1,12 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { lstat, mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as WebStream } from "node:stream/web";
 import { OpenClawError } from "../../types/errors.ts";
+import { isMissing } from "../../utils/missing.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { unsound } from "./archive.ts";
 import { removeLeft } from "./leftovers.ts";
@@ -25,12 +26,17 @@ export const ENCRYPTED = ".age";
 
 const START = "age-encryption.org/v1";
 
-/** Ends `bytes` encrypted in `file` (0600). Throws USAGE for a key that is none. */
-export async function writeEncrypted(file: string, bytes: Readable, to: EncryptFor): Promise<void> {
+/** Ends the bytes encrypted in `file` (0600). They are read once all keys are known to be good. Throws USAGE for a key that is none. */
+export async function writeEncrypted(file: string, bytes: () => Readable, to: EncryptFor): Promise<void> {
   const encrypter = await encrypterFor(to);
   // Chunks of a stream of bytes are bytes; the type of `from` does not say so.
-  const encrypted = await encrypter.encrypt(ReadableStream.from(bytes) as ReadableStream<Uint8Array>);
+  const encrypted = await encrypter.encrypt(ReadableStream.from(bytes()) as ReadableStream<Uint8Array>);
   await pipeline(readableOf(encrypted), createWriteStream(file, { mode: 0o600, flags: "wx" }));
+}
+
+/** Throws USAGE for a public key that is none. */
+export async function checkRecipients(recipients: readonly string[]): Promise<void> {
+  if (recipients.length > 0) await encrypterFor({ recipients });
 }
 
 /** The library is loaded for the first encrypted backup. */
@@ -68,7 +74,7 @@ export async function isEncrypted(file: string): Promise<boolean> {
 
 /**
  * Runs `work` with the archive itself: the file, or a decrypted copy that only this user can read and that is removed afterwards. Throws
- * BACKUP_LOCKED when the keys do not open it, and BACKUP_UNSOUND when it is cut or damaged.
+ * BACKUP_LOCKED when the keys do not open it, BACKUP_UNSOUND when it is cut or damaged, and NOT_FOUND when there is none.
  */
 export async function withArchive<T>(file: string, keys: Keys, work: (archive: string) => Promise<T>): Promise<T> {
   if (!(await isFile(file)) || !(await isEncrypted(file))) return work(file);
@@ -85,8 +91,23 @@ export async function withArchive<T>(file: string, keys: Keys, work: (archive: s
 
 const PREFIX = "openclaw-decrypted-";
 
-// What cannot be looked at is left to the reader of the archive, whose error has the reason.
-const isFile = async (file: string): Promise<boolean> => (await lstat(file).catch(() => undefined))?.isFile() === true;
+async function isFile(file: string): Promise<boolean> {
+  try {
+    const facts = await stat(file);
+    if (facts.isDirectory()) throw unsound(file, ["it is a directory"]);
+    return facts.isFile();
+  } catch (error) {
+    if (isMissing(error))
+      throw new OpenClawError("NOT_FOUND", {
+        message: `There is no file ${file}.`,
+        fix: "Name a file that `openclaw backup create` has written.",
+        cause: error,
+      });
+    if (error instanceof OpenClawError) throw error;
+    // What cannot be looked at is left to the reader of the archive, whose error has the reason.
+    return false;
+  }
+}
 
 async function decrypt(file: string, archive: string, keys: Keys): Promise<void> {
   const decrypter = await decrypterWith(file, keys);
@@ -99,9 +120,16 @@ async function decrypt(file: string, archive: string, keys: Keys): Promise<void>
     if (error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("E"))
       throw error;
     const text = errorText(error);
-    if (NO_KEY_FITS.test(text)) throw locked(`${file} cannot be decrypted: ${text}.`, error);
+    if (NO_KEY_FITS.test(text)) throw locked(`${file} was encrypted with ${othersThan(keys)}.`, error);
     throw unsound(file, [`it is cut or damaged (${text})`], error);
   }
+}
+
+/** What a backup was encrypted with that no given key opens. */
+function othersThan({ identities, passphrase }: Keys): string {
+  if (identities === undefined) return "another passphrase, or a key";
+  const key = `another key than those of ${identities}`;
+  return passphrase === undefined ? key : `${key}, or another passphrase`;
 }
 
 /** The one message of the library about a file that is whole. */

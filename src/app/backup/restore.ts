@@ -80,10 +80,10 @@ async function restoreArchive(
 async function refuseUsed(target: string): Promise<void> {
   const stat = await unlessMissing(lstat(target));
   if (stat === undefined || (stat.isDirectory() && (await readdir(target)).length === 0)) return;
-  if (!stat.isSymbolicLink()) throw used(target);
+  if (stat.isDirectory()) throw used(target);
   throw new OpenClawError("BACKUP_REFUSED", {
-    message: `${target} is a link: a backup is restored into a directory of its own.`,
-    fix: "Name the directory that it leads to, or a new one: openclaw backup restore <file> --target <dir>",
+    message: `${target} is a ${stat.isSymbolicLink() ? "link" : "file"}: a backup is restored into a directory of its own.`,
+    fix: `${stat.isSymbolicLink() ? "Name the directory that it leads to, or a new one" : "Name a directory"}: openclaw backup restore <file> --target <dir>`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -12,6 +12,7 @@ import { unlessMissing } from "../../utils/missing.ts";
 import { pause } from "../../utils/pause.ts";
 import { errorText } from "../../utils/text/error-text.ts";
 import { packageRoot } from "../package-root.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 const backupRecord = z.object({
   /** The last one that was made. Times are epoch milliseconds. */
@@ -28,7 +29,7 @@ const recordIn = (stateDir: string): string => join(stateDir, "state", "backups.
 
 /** Undefined before the first try, and for a file that is damaged: the next try writes it anew. */
 export async function readBackupRecord(stateDir: string): Promise<BackupRecord | undefined> {
-  const text = await unlessMissing(readFile(recordIn(stateDir), "utf8"));
+  const text = await readTextFile(recordIn(stateDir));
   try {
     return text === undefined ? undefined : backupRecord.parse(JSON.parse(text));
   } catch {

@@ -19,7 +19,7 @@ import { Header } from "tar";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { verifyBackup } from "../../../src/app/backup/archive.ts";
 import { type BackupOptions, planBackup, writeBackup } from "../../../src/app/backup/create.ts";
-import { type Keys, newKeyPair } from "../../../src/app/backup/encryption.ts";
+import { checkRecipients, type Keys, newKeyPair } from "../../../src/app/backup/encryption.ts";
 import { nextBackupAt } from "../../../src/app/backup/schedule.ts";
 import { restoreBackup } from "../../../src/app/backup/restore.ts";
 import { backupConfig, type BackupConfig } from "../../../src/store/config.ts";
@@ -204,9 +204,19 @@ describe("a restore", () => {
     expect(readdirSync(dir).filter((name) => name.startsWith("."))).toEqual([]);
     mkdirSync(join(dir, "elsewhere"));
     symlinkSync(join(dir, "elsewhere"), join(dir, "to-elsewhere"));
-    await expect(restoreBackup(file, join(dir, "to-elsewhere"), { now: 1, keys: {} })).rejects.toMatchObject({
-      code: "BACKUP_REFUSED",
-    });
+    symlinkSync(join(dir, "nowhere"), join(dir, "to-nowhere"));
+    put(join(dir, "a-file"), "mine");
+    for (const [name, is] of [
+      ["to-elsewhere", "link"],
+      ["to-nowhere", "link"],
+      ["a-file", "file"],
+    ] as const)
+      await expect(restoreBackup(file, join(dir, name), { now: 1, keys: {} }), name).rejects.toMatchObject({
+        code: "BACKUP_REFUSED",
+        message: expect.stringContaining(`is a ${is}:`),
+      });
+    expect(readdirSync(join(dir, "elsewhere"))).toEqual([]);
+    expect([existsSync(join(dir, "nowhere")), readFileSync(join(dir, "a-file"), "utf8")]).toEqual([false, "mine"]);
   });
 
   it("is never into a directory with something in it", async () => {
@@ -374,6 +384,24 @@ describe("an encrypted backup", () => {
     await opened(file, { identities: join(dir, "key.txt") });
     expect(readFileSync(join(dir, "opened", "workspace", "MEMORY.md"), "utf8")).toBe("notes");
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`openclaw-decrypted-${process.pid}-`))).toEqual([]);
+  });
+
+  it("for a key that is none is refused before anything is read, and leaves nothing", async () => {
+    const { recipient } = await newKeyPair();
+    const last = recipient.endsWith("q") ? "p" : "q";
+    for (const wrong of ["age1xyz", `${recipient.slice(0, -1)}${last}`, "ssh-ed25519 AAAA"]) {
+      await expect(checkRecipients([recipient, wrong])).rejects.toMatchObject({ code: "USAGE" });
+      await expect(written({ output: dir, encrypt: { recipients: [wrong] } })).rejects.toMatchObject({ code: "USAGE" });
+    }
+    expect(readdirSync(dir).filter((name) => name.includes("openclaw-backup"))).toEqual([]);
+  });
+
+  it("that is not there, or is a directory, is told as that", async () => {
+    await expect(opened(join(dir, "none.age"), {})).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(opened(dir, {})).rejects.toMatchObject({
+      code: "BACKUP_UNSOUND",
+      message: expect.stringContaining("is a directory"),
+    });
   });
 
   it("that was cut off or changed is refused", async () => {

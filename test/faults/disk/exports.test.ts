@@ -10,6 +10,9 @@ import { mountRefusal, needsSmallDisk } from "./small-disk.ts";
 
 needsSmallDisk();
 
+/** A public key of age, to which nobody has the secret one. */
+const RECIPIENT = "age1qm3ycvj86ld6r6m9nsqyg77c7flw224dg26zwgcdxt8rk3r7dc9svjufga";
+
 describe.skipIf(mountRefusal !== undefined)("a command that writes onto a full disk", () => {
   const fixture = useFaultFixture();
   let disk: string;
@@ -32,6 +35,7 @@ describe.skipIf(mountRefusal !== undefined)("a command that writes onto a full d
     ["sessions", "export", "main", "--format", "markdown", "-o", "out.md"],
     ["export", "--to", "state"],
     ["backup", "create", "--output", "state.tar.gz"],
+    ["backup", "create", "--recipient", RECIPIENT, "--output", "state.tar.gz.age"],
   ])("says so with a code, and leaves nothing there: %s %s", async (...args) => {
     const ended = await fixture().home.run(args.with(-1, join(disk, args.at(-1) ?? "")));
     expect(ended.stderr).toMatch(

@@ -1,6 +1,6 @@
 import { mkdir, rmdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { newKeyPair } from "../../backup/encryption.ts";
+import { checkRecipients, newKeyPair } from "../../backup/encryption.ts";
 import { nextBackupAt, readBackupRecord } from "../../backup/schedule.ts";
 import { writeConfigValues } from "../../config/edit/write.ts";
 import { loadOptionsFor } from "../../plugins/load-options.ts";
@@ -20,6 +20,7 @@ export async function backupEnable(io: Io, flags: ScheduleFlags): Promise<number
   const { paths, config } = await readState(io);
   const output = flags.output === undefined ? config.backup.output : resolve(flags.output);
   const folder = expandHome(output, io.env);
+  await checkRecipients(flags.recipient);
   const made = await makeOutput(folder, paths.stateDir);
   const { recipient, keep, includeWorkspace } = flags;
   const values = {

@@ -2,7 +2,14 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { verifyBackup, type VerifiedBackup } from "../../backup/archive.ts";
 import { planBackup, writeBackup, type BackupPlan } from "../../backup/create.ts";
-import { type EncryptFor, isEncrypted, type Keys, newKeyPair, withArchive } from "../../backup/encryption.ts";
+import {
+  checkRecipients,
+  type EncryptFor,
+  isEncrypted,
+  type Keys,
+  newKeyPair,
+  withArchive,
+} from "../../backup/encryption.ts";
 import { restoreBackup } from "../../backup/restore.ts";
 import { readConfigSource } from "../../config/source.ts";
 import { resolvePaths } from "../../config/paths.ts";
@@ -87,6 +94,7 @@ interface Locking {
 }
 
 async function lockingFor(flags: BackupFlags, io: Io): Promise<Locking | undefined> {
+  await checkRecipients(flags.recipient);
   const to = flags.dryRun === true ? undefined : await encryptFor(flags, io);
   if (!to || "passphrase" in to) return to && { to, keys: to };
   if (flags.verify !== true) return { to, keys: {} };
@@ -166,7 +174,7 @@ async function planHere(io: Io, flags: BackupFlags, encrypt: EncryptFor | undefi
 
 const linesOf = ({ files, bytes, volatile, manifest }: BackupPlan): string =>
   [
-    `  ${files.length} files, ${fileSizeText(bytes)}: ${manifest.assets.map(({ sourcePath }) => sourcePath).join(", ")}`,
+    `  ${files.length} ${files.length === 1 ? "file" : "files"}, ${fileSizeText(bytes)}: ${manifest.assets.map(({ sourcePath }) => sourcePath).join(", ")}`,
     ...manifest.skipped.map(({ sourcePath, reason }) => `  left out: ${sourcePath} (${reason})`),
     ...(volatile > 0 ? [`  left out: ${volatile} logs, locks and other files of running programs`] : []),
     "",

@@ -13,6 +13,7 @@ import { installedRoot } from "../package-root.ts";
 import { isInstalled, serviceHere, type Service } from "./here.ts";
 import { servicePlan, type ServiceChoices } from "./service.ts";
 import { keptVariables, serviceVariables } from "./variables.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** A fault of an installed service, and the command that mends it. */
 interface ServiceFault {
@@ -110,9 +111,7 @@ interface ServiceText {
 /** The files of the service as they are. */
 async function textsOf({ manager, paths, scene }: Service): Promise<readonly ServiceText[]> {
   const files = manager.files(servicePlan(paths, scene));
-  return Promise.all(
-    files.map(async ({ path }) => ({ path, text: (await unlessMissing(readFile(path, "utf8"))) ?? "" })),
-  );
+  return Promise.all(files.map(async ({ path }) => ({ path, text: (await readTextFile(path)) ?? "" })));
 }
 
 /** The command line of a service. */
@@ -302,9 +301,9 @@ const samePort = (file: string, port: number, name: string): ServiceFault => ({
 
 /** The port of another service: of its command line, its environment or its config. */
 async function portOf(file: string, { scene }: Service): Promise<number> {
-  const text = plainOf([{ path: file, text: (await unlessMissing(readFile(file, "utf8"))) ?? "" }]);
+  const text = plainOf([{ path: file, text: (await readTextFile(file)) ?? "" }]);
   const wrapper = /<string>([^<]*\.sh)<\/string>/.exec(text)?.[1];
-  const script = wrapper === undefined ? "" : ((await unlessMissing(readFile(wrapper, "utf8"))) ?? "");
+  const script = wrapper === undefined ? "" : ((await readTextFile(wrapper)) ?? "");
   const told =
     /--port["',\s]+(?:<string>)?["']?(\d+)/.exec(`${text}\n${script}`) ??
     /OPENCLAW_GATEWAY_PORT(?:=|<\/key>\s*<string>)"?(\d+)/.exec(text);

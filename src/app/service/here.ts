@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import { OpenClawError } from "../../types/errors.ts";
 import type { Env } from "../../utils/env.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { resolvePaths, type StatePaths } from "../config/paths.ts";
 import { SERVICE_MARK, type Ran, type ServiceManager, type ServiceScene } from "./manager.ts";
 import { managerFor, profileOf } from "./service.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 export interface Service {
   readonly manager: ServiceManager;
@@ -25,7 +24,7 @@ export function serviceHere(env: Env): Service {
 
 /** Whether this program has written the service's file. */
 export const isInstalled = async ({ file }: Pick<ServiceManager, "file">): Promise<boolean> =>
-  (await unlessMissing(readFile(file, "utf8")))?.includes(SERVICE_MARK) === true;
+  (await readTextFile(file))?.includes(SERVICE_MARK) === true;
 
 const sceneOf = (env: Env): ServiceScene => ({
   env,

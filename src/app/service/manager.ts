@@ -50,6 +50,8 @@ export interface ServiceManager {
   readonly file: string;
   /** Other files that belong to it, with their modes. */
   files(plan: ServicePlan): readonly { readonly path: string; readonly mode: number; readonly text: string }[];
+  /** Rejects with SERVICE_UNSUPPORTED where the manager takes no orders of this user, as systemd in a container. Asked before anything is written. */
+  reach(): Promise<void>;
   /**
    * Makes the manager know the written files, and start the service with the machine or the login. Resolves with lines for a
    * person.
@@ -59,7 +61,7 @@ export interface ServiceManager {
   stop(): Promise<void>;
   restart(): Promise<void>;
   disable(): Promise<void>;
-  /** Makes the manager forget the service, once its files are gone. */
+  /** Makes the manager forget the service, once its files are gone. One that takes no orders knows of no service. */
   forget(): Promise<void>;
   state(): Promise<ServiceState>;
   /** The command that shows why a start failed. */

@@ -1,7 +1,10 @@
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { OpenClawError } from "../../types/errors.ts";
 import {
   SERVICE_MARK,
   must,
+  type Ran,
   type ServiceManager,
   type ServicePlan,
   type ServiceScene,
@@ -18,14 +21,20 @@ export function systemd({ profile }: Pick<ServicePlan, "profile">, scene: Servic
   const file = join(config, "systemd", "user", name);
   const logCommand = `journalctl --user -u ${name} -e`;
   const systemctl = (...args: readonly string[]) => scene.run(["systemctl", "--user", ...args]);
-  const act = async (...args: readonly string[]) =>
-    must(await systemctl(...args), ["systemctl", "--user", ...args], `Look into: ${logCommand}`);
+  const act = async (...args: readonly string[]) => {
+    const ran = await systemctl(...args);
+    refuseUnheard(ran, scene);
+    must(ran, ["systemctl", "--user", ...args], `Look into: ${logCommand}`);
+  };
   return {
     name,
     kind: "systemd",
     file,
     logCommand,
     files: (plan) => [{ path: file, mode: 0o600, text: unitOf(plan, name) }],
+    async reach() {
+      refuseUnheard(await systemctl("show-environment"), scene);
+    },
     async enable() {
       await act("daemon-reload");
       await act("enable", name);
@@ -43,11 +52,33 @@ export function systemd({ profile }: Pick<ServicePlan, "profile">, scene: Servic
     },
     disable: () => act("disable", name),
     async forget() {
+      // What `enable` has made, where `disable` could not be said.
+      await rm(join(dirname(file), "default.target.wants", name), { force: true });
+      if (NOT_HEARD.test((await systemctl("show-environment")).out)) return;
       await act("daemon-reload");
       await systemctl("reset-failed", name);
     },
-    state: async () => stateOf((await systemctl("show", name, "--property", PROPERTIES.join(","))).out),
+    async state() {
+      const { out } = await systemctl("show", name, "--property", PROPERTIES.join(","));
+      if (!NOT_HEARD.test(out)) return stateOf(out);
+      return { running: false, enabled: false, detail: `systemd cannot be asked here (${out.trim()})` };
+    },
   };
+}
+
+/** What systemctl says where no systemd of this user runs: in a container, or in a shell of su or sudo. */
+const NOT_HEARD =
+  /failed to connect to (?:user scope )?bus|not been booted with systemd|XDG_RUNTIME_DIR (?:is )?not (?:set|defined)/i;
+
+/** Throws SERVICE_UNSUPPORTED where no systemd of this user took the order. */
+function refuseUnheard({ code, out }: Ran, { user, uid }: ServiceScene): void {
+  if (code === 0 || !NOT_HEARD.test(out)) return;
+  throw new OpenClawError("SERVICE_UNSUPPORTED", {
+    message: `No systemd of the user ${user} can be reached here: ${out.trim()}`,
+    fix:
+      `On a machine with systemd, log in as ${user} (ssh or a console; a shell of su or sudo has none), or run: ` +
+      `sudo loginctl enable-linger ${user}, then: export XDG_RUNTIME_DIR=/run/user/${uid}. In a container it runs without a service: openclaw gateway run`,
+  });
 }
 
 const PROPERTIES = ["ActiveState", "SubState", "MainPID", "Result", "UnitFileState", "NRestarts"];

@@ -1,12 +1,11 @@
-import { readFile } from "node:fs/promises";
 import type { Contributions } from "../../plugins/contributions.ts";
 import { KEY_VARIABLES } from "../../providers/keys.ts";
 import { keyVariableOf } from "../../providers/speech/services.ts";
 import { PROVIDERS } from "../../tools/web/search/table.ts";
 import type { Env } from "../../utils/env.ts";
-import { unlessMissing } from "../../utils/missing.ts";
 import { loginVariables } from "../config/gateway-login.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { readTextFile } from "../../store/text-file.ts";
 
 /** Variables of an environment that a gateway reads, which is started without that environment. */
 export interface ServiceVariables {
@@ -37,6 +36,6 @@ const REGISTRY_VARIABLES = ["CLAWHUB_TOKEN", "CLAWHUB_AUTH_TOKEN"];
 
 /** The names in the service's file of variables; none without the file. */
 export async function keptVariables(secretsFile: string): Promise<readonly string[]> {
-  const text = (await unlessMissing(readFile(secretsFile, "utf8"))) ?? "";
+  const text = (await readTextFile(secretsFile)) ?? "";
   return text.split("\n").flatMap((line) => /^([A-Za-z_]\w*)=/.exec(line)?.[1] ?? []);
 }

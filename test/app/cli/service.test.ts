@@ -67,6 +67,38 @@ describe.skipIf(process.platform !== "linux")("gateway install", () => {
     expect(kept()).toEqual(KEPT);
   });
 
+  test("writes nothing where systemd takes no orders of this user, and says what to do", async () => {
+    const { dir, env } = await machine((port) => `{ gateway: { port: ${port}, auth: { token: "${TOKEN}" } } }`);
+    const deaf = "#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2; exit 1\n";
+    writeFileSync(join(dir, "bin", "systemctl"), deaf);
+    const before = readFileSync(join(dir, "openclaw.json"), "utf8");
+    const refused = await run(["gateway", "install", "--port", "18999", "--token", "a-token"], env);
+    expect(refused).toMatchObject({ code: 78, err: expect.stringMatching(/SERVICE_UNSUPPORTED[^]*enable-linger/) });
+    expect(existsSync(join(dir, ".config"))).toBe(false);
+    expect(readFileSync(join(dir, "openclaw.json"), "utf8")).toBe(before);
+    expect(existsSync(join(dir, "credentials", "gateway-token"))).toBe(false);
+  });
+
+  test("what was installed is removed also where systemd takes no orders any more", async () => {
+    const { dir, env } = await machine((port) => `{ gateway: { port: ${port}, auth: { token: "${TOKEN}" } } }`);
+    expect((await run(["gateway", "install"], env)).code).toBe(0);
+    const units = join(dir, ".config", "systemd", "user");
+    const wants = join(units, "default.target.wants");
+    mkdirSync(wants);
+    writeFileSync(join(wants, unitName(dir)), "");
+    writeFileSync(
+      join(dir, "bin", "systemctl"),
+      "#!/bin/sh\necho 'Failed to connect to bus: No medium found'; exit 1\n",
+    );
+    expect((await run(["gateway", "status"], env)).out).toContain("systemd cannot be asked here");
+    expect(await run(["gateway", "start"], env)).toMatchObject({
+      code: 78,
+      err: expect.stringContaining("SERVICE_UNSUPPORTED"),
+    });
+    expect(await run(["gateway", "uninstall"], env)).toMatchObject({ code: 0 });
+    expect([readdirSync(units), readdirSync(wants)]).toEqual([["default.target.wants"], []]);
+  });
+
   test("gives it the login that the environment has in place of the config", async () => {
     const login = { OPENCLAW_GATEWAY_TOKEN: TOKEN, OPENCLAW_GATEWAY_PASSWORD: "a-password" };
     const bare = await machine((port) => `{ gateway: { port: ${port} } }`, login);

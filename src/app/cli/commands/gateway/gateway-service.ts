@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { access, chmod, constants, mkdir, readFile, rm, stat } from "node:fs/promises";
+import { access, chmod, constants, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -24,6 +24,7 @@ import { withProgress } from "../../progress.ts";
 import { readState, requireState, type State } from "../../state.ts";
 import { readGatewayState } from "./gateway-state.ts";
 import { gatewayStop } from "./gateway-stop.ts";
+import { readTextFile } from "../../../../store/text-file.ts";
 
 /** Milliseconds until a started gateway must answer. */
 const START_MS = 60_000;
@@ -46,6 +47,7 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   await refuseUnusable({ "--runtime-path": flags.runtimePath, "--wrapper": flags.wrapper });
   const plan = servicePlan(paths, scene, choices);
   await refuseForeign(manager, flags.force === true);
+  await manager.reach();
   const isOtherPort = port !== undefined && port !== state.config.gateway.port;
   if (isOtherPort) await writeConfigValues(state.load, [{ path: ["gateway", "port"], value: port }]);
   if (flags.token !== undefined) await keepToken(flags.token, state);
@@ -181,8 +183,16 @@ export async function removeService(io: Io): Promise<string | undefined> {
   if (!files.some(({ path }) => existsSync(path))) return undefined;
   await refuseForeign(manager, false);
   // A service that cannot be stopped keeps its files: without them nothing could stop it.
+  const isHeard = await manager.reach().then(
+    () => true,
+    async (error: unknown) => {
+      // A gateway that runs may be the service, which nobody here can stop.
+      if ((await readStateLock(paths.stateDir))?.alive === true) throw error;
+      return false;
+    },
+  );
   if ((await manager.state()).running) await manager.stop();
-  await manager.disable().catch((error: unknown) => io.err(`${withFix(error)}\n`));
+  if (isHeard) await manager.disable().catch((error: unknown) => io.err(`${withFix(error)}\n`));
   for (const { path } of files) await rm(path, { force: true });
   await manager.forget();
   return manager.name;
@@ -327,7 +337,7 @@ async function keepSecrets(
   outdated: readonly string[],
 ): Promise<readonly string[]> {
   const secrets = new Map([...wanted].filter(([, value]) => !/[\r\n\0]/.test(value)));
-  const before = (await unlessMissing(readFile(file, "utf8"))) ?? "";
+  const before = (await readTextFile(file)) ?? "";
   if (secrets.size === 0 && before === "") return [];
   const gone = new Set([...secrets.keys(), ...outdated]);
   const others = before.split("\n").filter((line) => line !== "" && !gone.has(line.split("=")[0] ?? ""));

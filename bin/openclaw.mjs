@@ -19,7 +19,8 @@ const WRAPPED = "OPENCLAW_WRAPPED";
  * src/app/update/versions.ts.
  */
 function chosenRoot() {
-  const home = process.env.HOME || os.homedir();
+  const home = homeDir();
+  if (home === undefined) return undefined;
   const named = process.env.OPENCLAW_STATE_DIR || path.join(home, ".openclaw");
   const folder = path.join(path.resolve(named.replace(/^~(?=$|[/\\])/, home)), "versions");
   const file = path.join(folder, "current.json");
@@ -39,6 +40,18 @@ function chosenRoot() {
   if (fs.existsSync(path.join(found, "dist", "main.js"))) return found;
   process.stderr.write(`openclaw: ${found} is missing or incomplete: this is ${choice.version}, as it was installed\n`);
   return undefined;
+}
+
+/** Undefined for a user without `HOME` and without an entry in the system's list, as in a container. */
+function homeDir() {
+  if (process.env.HOME) return process.env.HOME;
+  // An empty one would be the present directory; without one the home is that of the system's list.
+  delete process.env.HOME;
+  try {
+    return os.homedir();
+  } catch {
+    return undefined;
+  }
 }
 
 const runs = (version) => {
@@ -97,7 +110,7 @@ function endWithWrapper() {
 async function cacheCode() {
   const { enableCompileCache, flushCompileCache } = own("node:module");
   if (process.env.NODE_COMPILE_CACHE || process.env.NODE_DISABLE_COMPILE_CACHE) return;
-  const base = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
+  const base = process.env.XDG_CACHE_HOME || path.join(homeDir(), ".cache");
   const folder = path.join(base, "openclaw");
   try {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -176,6 +189,10 @@ async function prepareDaemon() {
 
 async function start() {
   if (process.env[WRAPPED]) endWithWrapper();
+  if (homeDir() === undefined)
+    return refuse(
+      "openclaw: this user has no home directory in the system's list of users: set HOME to one that it may write to",
+    );
   const main = path.join(chosenRoot() || root, "dist", "main.js");
   if (!fs.existsSync(main)) return refuse(`openclaw: ${main} is missing: run "npm run build" in ${root}`);
   if (isDaemon) await prepareDaemon();

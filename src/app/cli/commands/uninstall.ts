@@ -1,32 +1,37 @@
 import { existsSync } from "node:fs";
-import { readdir, realpath } from "node:fs/promises";
+import { readdir, realpath, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { acquireStateLock, readStateLock } from "../../../store/lock/lock.ts";
 import { OpenClawError, sentences } from "../../../types/errors.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
 import { isInside } from "../../../utils/real-path.ts";
 import { journalPath } from "../../config/paths.ts";
 import { resolveAgents } from "../../config/settings.ts";
 import { isKnownFolder } from "../../growth/things.ts";
 import { installedRoot } from "../../package-root.ts";
 import type { ServiceState } from "../../service/manager.ts";
-import { canAsk, confirmed } from "../ask.ts";
-import type { Io } from "../io.ts";
+import { askLine, canAsk, confirmed } from "../ask.ts";
+import { writeJson, type Io } from "../io.ts";
 import { type Removal, refuseWide, remove } from "../removal.ts";
 import { readState, type State } from "../state.ts";
 import { removeService, serviceOf } from "./gateway/gateway-service.ts";
 
-/** Parts that `uninstall` can remove. `app` is one of the field's; this gateway has none. */
+/** Parts that `uninstall` can remove. `app` is one of the field's: here it is the code that Node has compiled of the program. */
 export const PARTS = ["service", "state", "workspace", "app"] as const;
 export type UninstallPart = (typeof PARTS)[number];
 /** What `reset` removes, in the words of the field. */
 export type RemovalScope = "config" | "config+creds+sessions" | "full";
 
-/** Whether a removal is only shown, is asked about first, or is done. */
-export type RemovalMode = "show" | "ask" | "do";
+/** How a removal is done. `mode`: it is only shown, is asked about first, or is done. */
+export interface Removing {
+  readonly mode: "show" | "ask" | "do";
+  readonly json: boolean;
+}
 
 /** `uninstall`: the parts that are named. The package itself is npm's to remove. */
-export async function uninstall(io: Io, parts: readonly UninstallPart[], mode: RemovalMode): Promise<number> {
+export async function uninstall(io: Io, parts: readonly UninstallPart[], how: Removing): Promise<number> {
+  const { mode } = how;
   const wanted = parts.length > 0 || mode === "show" ? parts : await askedPart(io);
   const state = await readState(io);
   const wants = (part: UninstallPart) => wanted.includes(part) || (mode === "show" && wanted.length === 0);
@@ -39,16 +44,27 @@ export async function uninstall(io: Io, parts: readonly UninstallPart[], mode: R
   await refuseOthers(state, places, { removals, sparesWorkspaces: wants("state") && !wants("workspace") });
   // Only the gateway of the service is ended by this.
   if (mode !== "show" && removals.length > 0) await refuseRunning(places.stateDir, service?.state);
-  const lines = [
-    ...(service ? [`the service ${service.manager.name} (${service.manager.file})`] : []),
-    ...(await linesOf(removals)),
-  ];
-  const isDone = await carryOut(io, { lines, mode }, async () => {
-    if (service) io.out(`Removed ${await removeService(io)}.\n`);
+  const going = { service: service?.manager, things: await thingsOf(removals), all: wanted.length === 0 };
+  const isDone = await carryOut(io, going, how, async () => {
+    const name = service && (await removeService(io));
+    if (name !== undefined && !how.json) io.out(`Removed ${name}.\n`);
     await removeAll(places, removals);
+    if (wants("app")) await removeCompiled(io);
   });
-  if (isDone) io.out("The program itself goes with: npm uninstall -g claw-gateway\n");
+  if (isDone && !how.json) io.out("The program itself goes with: npm uninstall -g claw-gateway\n");
   return 0;
+}
+
+/** Removes what bin/openclaw.mjs lets Node keep, and nothing where the operator has named another folder for it. */
+async function removeCompiled({ env }: Io): Promise<void> {
+  if (env["NODE_COMPILE_CACHE"]) return;
+  const folder = join(env["XDG_CACHE_HOME"] || join(env["HOME"] || homedir(), ".cache"), "openclaw");
+  // At its end Node would write there what this command has loaded.
+  const { flushCompileCache } = await import("node:module");
+  flushCompileCache();
+  await rm(join(folder, "compile"), { recursive: true, force: true });
+  // Another program may have files in it.
+  if (((await unlessMissing(readdir(folder))) ?? [""]).length === 0) await rmdir(folder);
 }
 
 async function askedPart(io: Io): Promise<readonly UninstallPart[]> {
@@ -60,8 +76,33 @@ async function askedPart(io: Io): Promise<readonly UninstallPart[]> {
   });
 }
 
-/** `reset`: the directory is as before the first start, as far as the scope goes. */
-export async function reset(io: Io, scope: RemovalScope, mode: RemovalMode): Promise<number> {
+const SCOPES = {
+  config: "the config",
+  "config+creds+sessions": "also keys, people who were let in, conversations, files, jobs and the journal",
+  full: "everything, with the workspaces",
+} as const satisfies Record<RemovalScope, string>;
+
+/** The scope that a person at the terminal chooses. Throws USAGE where there is none, and when none is chosen. */
+async function askedScope(io: Io, { mode }: Removing): Promise<RemovalScope> {
+  const scopes = Object.entries(SCOPES).flatMap(([scope, what]) => (isScope(scope) ? [{ scope, what }] : []));
+  if (mode !== "do" && canAsk(io)) {
+    io.err(`What is to go?\n${scopes.map(({ scope, what }, at) => `  ${at + 1}  ${scope}: ${what}\n`).join("")}`);
+    const answer = (await askLine(`1 to ${scopes.length}, or Enter for nothing: `)).trim();
+    const chosen = scopes.find(({ scope }, at) => answer === scope || answer === String(at + 1));
+    if (chosen) return chosen.scope;
+  }
+  throw new OpenClawError("USAGE", {
+    message: "Nothing is named that is to go.",
+    fix: "Name it, and look first: openclaw reset --scope full --dry-run (or config, or config+creds+sessions)",
+  });
+}
+
+const isScope = (text: string): text is RemovalScope => Object.hasOwn(SCOPES, text);
+
+/** `reset`: the directory is as before the first start, as far as the scope goes. A person at a terminal is asked for one that is not given. */
+export async function reset(io: Io, given: RemovalScope | undefined, how: Removing): Promise<number> {
+  const { mode } = how;
+  const scope = given ?? (await askedScope(io, how));
   const state = await readState(io);
   const places = placesOf(io, state);
   const { stateDir, configPath, workspaces } = places;
@@ -84,8 +125,8 @@ export async function reset(io: Io, scope: RemovalScope, mode: RemovalMode): Pro
   }[scope];
   await refuseOthers(state, places, { removals, sparesWorkspaces: scope === "config+creds+sessions" });
   if (mode !== "show") await refuseRunning(stateDir);
-  const isDone = await carryOut(io, { lines: await linesOf(removals), mode }, () => removeAll(places, removals));
-  if (isDone && scope !== "config") {
+  const isDone = await carryOut(io, { things: await thingsOf(removals) }, how, () => removeAll(places, removals));
+  if (isDone && scope !== "config" && !how.json) {
     const hasService = (await serviceOf(io)) !== undefined;
     io.out(`Next: openclaw onboard${hasService ? ", then for the service: openclaw gateway install" : ""}\n`);
   }
@@ -176,41 +217,65 @@ const stateRemovals = ({ stateDir, configPath }: Places, stays: readonly string[
   ...(isInside(configPath, stateDir) ? [] : [whole(configPath)]),
 ];
 
-/** What of it is there, for people. */
-async function linesOf(removals: readonly Removal[]): Promise<readonly string[]> {
+/** A file or directory that goes, and what of it stays. */
+interface Thing {
+  readonly path: string;
+  /** Where the links in it lead. */
+  readonly real: string;
+  readonly stays: readonly string[];
+}
+
+/** What of it is there. */
+async function thingsOf(removals: readonly Removal[]): Promise<readonly Thing[]> {
   const there = removals.filter(({ path }) => existsSync(path));
   return Promise.all(
-    there.map(async ({ path, stays }) => {
-      const real = await realpath(path);
-      const kept = stays.filter((one) => isInside(one, path) && existsSync(one));
-      return `${path}${real === path ? "" : ` (${real})`}${kept.length === 0 ? "" : `, but not ${kept.join(", ")}`}`;
-    }),
+    there.map(async ({ path, stays }) => ({
+      path,
+      real: await realpath(path),
+      stays: stays.filter((one) => isInside(one, path) && existsSync(one)),
+    })),
   );
 }
 
-interface Shown {
-  readonly lines: readonly string[];
-  readonly mode: RemovalMode;
+interface Going {
+  readonly service?: { readonly name: string; readonly file: string } | undefined;
+  readonly things: readonly Thing[];
+  /** Nothing was named, so this is what could go. */
+  readonly all?: boolean;
 }
 
 /** Does the work after a yes. Resolves with whether it was done. Rejects with USAGE where nobody can say it. */
-async function carryOut(io: Io, { lines, mode }: Shown, work: () => Promise<void>): Promise<boolean> {
+async function carryOut(io: Io, going: Going, { mode, json }: Removing, work: () => Promise<void>): Promise<boolean> {
+  const { service, things, all = false } = going;
+  const lines = [
+    ...(service ? [`the service ${service.name} (${service.file})`] : []),
+    ...things.map(
+      ({ path, real, stays }) =>
+        `${path}${real === path ? "" : ` (${real})`}${stays.length === 0 ? "" : `, but not ${stays.join(", ")}`}`,
+    ),
+  ];
+  const tell = json ? io.err : io.out;
+  const answer = (removed: boolean) => {
+    if (json) writeJson(io, { dryRun: mode === "show", removed, service: service?.name ?? null, paths: things });
+    return removed;
+  };
   if (lines.length === 0) {
-    io.out("There is nothing to remove.\n");
-    return false;
+    if (!json) io.out("There is nothing to remove.\n");
+    return answer(false);
   }
-  io.out(`${mode === "do" ? "Removing" : "This would go"}:\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
-  if (mode === "show") return false;
+  const head = mode === "do" ? "Removing" : `${all ? "With --all this" : "This"} would go`;
+  if (!json || mode === "ask") tell(`${head}:\n${lines.map((line) => `  ${line}`).join("\n")}\n`);
+  if (mode === "show") return answer(false);
   if (mode === "ask") {
     if (!canAsk(io))
       throw new OpenClawError("USAGE", {
         message: "Nobody can be asked here, so nothing was removed.",
         fix: "Add --yes. A copy before it: openclaw backup create",
       });
-    if (!(await confirmed("Remove it for good? A copy before it: openclaw backup create."))) return false;
+    if (!(await confirmed("Remove it for good? A copy before it: openclaw backup create."))) return answer(false);
   }
   await work();
-  return true;
+  return answer(true);
 }
 
 /** Throws STATE_LOCKED while a gateway runs on the directory that is not the one of the service. */

@@ -1,11 +1,11 @@
 import { Option, type Command } from "commander";
-import type { RemovalMode, RemovalScope, UninstallPart } from "../commands/uninstall.ts";
+import type { RemovalScope, Removing, UninstallPart } from "../commands/uninstall.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import type { Act } from "./act.ts";
 
 const commands = () => import("../commands/uninstall.ts");
 
-type Flags = Readonly<Partial<Record<UninstallPart | "all" | "yes" | "nonInteractive" | "dryRun", boolean>>>;
+type Flags = Readonly<Partial<Record<UninstallPart | "all" | "yes" | "nonInteractive" | "dryRun" | "json", boolean>>>;
 
 /** `uninstall` */
 export function defineUninstall(program: Command, act: Act): void {
@@ -16,13 +16,13 @@ export function defineUninstall(program: Command, act: Act): void {
       .option("--service", "the service of the gateway")
       .option("--state", "the state directory and the config; workspaces stay")
       .option("--workspace", "the workspaces of all agents")
-      .addOption(new Option("--app", "no effect: there is no app").hideHelp())
-      .option("--all", "all of these"),
+      .addOption(new Option("--app", "what Node has compiled of the program").hideHelp())
+      .option("--all", "all of these, and what Node has compiled of the program"),
   ).action(
     act(async (io, flags: Flags) => {
       const { uninstall, PARTS } = await commands();
       const parts = PARTS.filter((part) => flags[part] === true || flags.all === true);
-      return uninstall(io, parts, modeOf(flags));
+      return uninstall(io, parts, howOf(flags));
     }),
   );
 }
@@ -37,12 +37,7 @@ export function defineReset(program: Command, act: Act): void {
   ).action(
     act(async (io, flags: Flags & { scope?: RemovalScope }) => {
       const { reset } = await commands();
-      if (flags.scope === undefined)
-        throw new OpenClawError("USAGE", {
-          message: "Nothing is named that is to go.",
-          fix: "Name it, and look first: openclaw reset --scope full --dry-run (or config, or config+creds+sessions)",
-        });
-      return reset(io, flags.scope, modeOf(flags));
+      return reset(io, flags.scope, howOf(flags));
     }),
   );
 }
@@ -51,12 +46,13 @@ const withModes = (command: Command): Command =>
   command
     .option("--dry-run", "show what would go, and remove nothing")
     .option("--yes", "do not ask")
-    .option("--non-interactive", "never ask; needs --yes");
+    .option("--non-interactive", "never ask; needs --yes")
+    .option("--json", "for scripts");
 
-function modeOf({ dryRun, yes, nonInteractive }: Flags): RemovalMode {
-  if (dryRun === true) return "show";
-  if (yes === true) return "do";
-  if (nonInteractive !== true) return "ask";
+function howOf({ dryRun, yes, nonInteractive, json = false }: Flags): Removing {
+  if (dryRun === true) return { mode: "show", json };
+  if (yes === true) return { mode: "do", json };
+  if (nonInteractive !== true) return { mode: "ask", json };
   throw new OpenClawError("USAGE", {
     message: "--non-interactive needs --yes, because nothing is removed without one.",
     fix: "Add --yes, or --dry-run to see what would go.",

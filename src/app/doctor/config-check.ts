@@ -6,7 +6,7 @@ import type { StatePaths } from "../config/paths.ts";
 import { STOP_FIX } from "../config/keys/narrowing.ts";
 import { SeveralFilesError, writeConfigValues } from "../config/edit/write.ts";
 import { formsIn, withPresentForms, type FormEdit } from "../config/old-forms.ts";
-import { OpenClawError } from "../../types/errors.ts";
+import { OpenClawError, sentences } from "../../types/errors.ts";
 import { ConfigError, showPath, type ConfigNote } from "../config/schema/problem.ts";
 import { readConfigSource } from "../config/source.ts";
 
@@ -28,7 +28,8 @@ export function configCheck(options: LoadOptions, paths: Pick<StatePaths, "state
         return [ok, ...warnings.map(resultOf), ...(await rewriting(options))];
       } catch (error) {
         if (!(error instanceof ConfigError) || error.problems.length === 0) throw error;
-        const fix = `${error.fix}${await wayBack(options.path)}${await lastValidHint(paths)}`;
+        const ways = [await wayBack(options.path), await lastValidHint(paths)];
+        const fix = ways.reduce<string>((text, way) => (way === undefined ? text : sentences(text, way)), error.fix);
         const failed = error.problems.map((note): CheckResult => ({ status: "fail", message: note.text, fix }));
         return [...failed, ...(await rewriting(options))];
       }
@@ -95,7 +96,7 @@ async function rewriteForms(options: LoadOptions, edits: readonly FormEdit[]): P
 /**
  * A sentence that names the file before the last change of the gateway or a command; empty when there is no such file.
  */
-async function wayBack(path: string): Promise<string> {
+async function wayBack(path: string): Promise<string | undefined> {
   const before = `${path}.bak`;
-  return (await exists(before)) ? ` The file before the last change is ${before}.` : "";
+  return (await exists(before)) ? `The file before the last change is ${before}.` : undefined;
 }

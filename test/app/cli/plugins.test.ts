@@ -71,7 +71,7 @@ describe("install", () => {
     expect(err).toMatch(
       /^plugin +toy\nversion +1\.0\.0\nfrom +the folder .*\nlicense +MIT\nsize +\d+ bytes in 3 files\nkind +context-engine\n/,
     );
-    expect(err).toContain("repeat the command with --accept-capabilities (or --yes, or --force)");
+    expect(err).toContain("repeat the command with --yes.");
     expect(readdirSync(extensions())).toEqual([]);
     expect(existsSync(join(state, "openclaw.json"))).toBe(false);
     for (const flag of ["--accept-capabilities", "--yes"]) {

@@ -61,7 +61,7 @@ export interface AuthAddFlags extends AgentFlag {
 export async function authAdd(io: Io, flags: AuthAddFlags & { readonly provider: string }): Promise<number> {
   const id = flags.profileId ?? `${flags.provider}:default`;
   checkId(id, flags.provider);
-  const key = await readSecret(io, `API key of ${flags.provider}: `);
+  const key = await readSecret(io, `API key of ${flags.provider}: `, `add --provider ${flags.provider}`);
   return store(io, id, { type: "api_key", provider: flags.provider, key }, flags);
 }
 
@@ -76,16 +76,23 @@ export async function authPasteToken(io: Io, flags: AuthAddFlags): Promise<numbe
   }
   const id = flags.profileId ?? `${provider}:manual`;
   checkId(id, provider);
-  const token = await readSecret(io, `Token of ${provider}: `);
+  const token = await readSecret(io, `Token of ${provider}: `, `paste-token --provider ${provider}`);
   const { expiresIn } = flags;
   const expires = expiresIn === undefined ? {} : { expires: Date.now() + expiresIn };
   return store(io, id, { type: "token", provider, token, ...expires }, flags);
 }
 
 async function store(io: Io, id: string, credential: Credential, { agent }: AgentFlag): Promise<number> {
-  const { credentials } = await openModelState(io, agent);
+  const modelState = await openModelState(io, agent);
+  const { credentials } = modelState;
   await credentials.put(id, credential);
   io.out(`Stored ${id} in ${credentials.path}; a running gateway uses it from the next call on.\n`);
+  const [report] = (await reportStored(modelState)).filter((one) => one.id === id && one.status === "unusable");
+  if (report)
+    io.err(
+      `It cannot be used yet: ${report.note ?? "no model needs it"}. See the names: openclaw models list --all; ` +
+        "another provider is described below models.providers.\n",
+    );
   return 0;
 }
 
@@ -101,12 +108,12 @@ export function checkId(id: string, provider: string): void {
 }
 
 /** Reads from a pipe, or from a person without showing the input. */
-async function readSecret(io: Io, question: string): Promise<Secret> {
+async function readSecret(io: Io, question: string, command: string): Promise<Secret> {
   const given = (canAsk(io) ? await askHidden(question) : await readPiped()).trim();
   if (given !== "" && !/\s/.test(given)) return new Secret(given);
   throw new OpenClawError("USAGE", {
     message: given === "" ? "Nothing was given." : "A key is one word, without blanks.",
-    fix: "Paste it, or pipe it in: openclaw models auth paste-token --provider anthropic < file",
+    fix: `Paste it, or pipe it in: openclaw models auth ${command} < file`,
   });
 }
 

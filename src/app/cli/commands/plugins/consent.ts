@@ -15,7 +15,7 @@ export async function hasConsent(io: Io, flags: ConsentFlags, question: string):
   if (canAsk(io)) return confirmed(question);
   throw new OpenClawError("USAGE", {
     message: "Nobody can be asked here whether this may be installed.",
-    fix: "Read what it is, then repeat the command with --accept-capabilities (or --yes, or --force).",
+    fix: "Read what it is, then repeat the command with --yes.",
   });
 }
 

@@ -41,7 +41,6 @@ export function launchd(
       { path: wrapper, mode: 0o700, text: wrapperOf(plan, errors) },
       { path: file, mode: 0o600, text: plistOf(name, wrapper, { ...plan.env, OPENCLAW_LAUNCHD_LABEL: name }) },
     ],
-    reach: () => Promise.resolve(),
     async enable() {
       // The next start reads the new file.
       await unload();

@@ -22,6 +22,8 @@ export interface ServiceState {
   readonly pid?: number;
   /** The manager's own words for the state. */
   readonly detail: string;
+  /** SERVICE_UNSUPPORTED: the manager takes no orders of this user, as systemd in a container. */
+  readonly unheard?: OpenClawError;
 }
 
 /** A program of the service manager has ended. */
@@ -50,8 +52,6 @@ export interface ServiceManager {
   readonly file: string;
   /** Other files that belong to it, with their modes. */
   files(plan: ServicePlan): readonly { readonly path: string; readonly mode: number; readonly text: string }[];
-  /** Rejects with SERVICE_UNSUPPORTED where the manager takes no orders of this user, as systemd in a container. Asked before anything is written. */
-  reach(): Promise<void>;
   /**
    * Makes the manager know the written files, and start the service with the machine or the login. Resolves with lines for a
    * person.

@@ -23,7 +23,8 @@ export function systemd({ profile }: Pick<ServicePlan, "profile">, scene: Servic
   const systemctl = (...args: readonly string[]) => scene.run(["systemctl", "--user", ...args]);
   const act = async (...args: readonly string[]) => {
     const ran = await systemctl(...args);
-    refuseUnheard(ran, scene);
+    const unheard = unheardIn(ran, scene);
+    if (unheard) throw unheard;
     must(ran, ["systemctl", "--user", ...args], `Look into: ${logCommand}`);
   };
   return {
@@ -32,9 +33,6 @@ export function systemd({ profile }: Pick<ServicePlan, "profile">, scene: Servic
     file,
     logCommand,
     files: (plan) => [{ path: file, mode: 0o600, text: unitOf(plan, name) }],
-    async reach() {
-      refuseUnheard(await systemctl("show-environment"), scene);
-    },
     async enable() {
       await act("daemon-reload");
       await act("enable", name);
@@ -54,14 +52,15 @@ export function systemd({ profile }: Pick<ServicePlan, "profile">, scene: Servic
     async forget() {
       // What `enable` has made, where `disable` could not be said.
       await rm(join(dirname(file), "default.target.wants", name), { force: true });
-      if (NOT_HEARD.test((await systemctl("show-environment")).out)) return;
+      if (unheardIn(await systemctl("show-environment"), scene)) return;
       await act("daemon-reload");
       await systemctl("reset-failed", name);
     },
     async state() {
-      const { out } = await systemctl("show", name, "--property", PROPERTIES.join(","));
-      if (!NOT_HEARD.test(out)) return stateOf(out);
-      return { running: false, enabled: false, detail: `systemd cannot be asked here (${out.trim()})` };
+      const ran = await systemctl("show", name, "--property", PROPERTIES.join(","));
+      const unheard = unheardIn(ran, scene);
+      if (!unheard) return stateOf(ran.out);
+      return { running: false, enabled: false, detail: `systemd cannot be asked here (${ran.out.trim()})`, unheard };
     },
   };
 }
@@ -70,10 +69,10 @@ export function systemd({ profile }: Pick<ServicePlan, "profile">, scene: Servic
 const NOT_HEARD =
   /failed to connect to (?:user scope )?bus|not been booted with systemd|XDG_RUNTIME_DIR (?:is )?not (?:set|defined)/i;
 
-/** Throws SERVICE_UNSUPPORTED where no systemd of this user took the order. */
-function refuseUnheard({ code, out }: Ran, { user, uid }: ServiceScene): void {
-  if (code === 0 || !NOT_HEARD.test(out)) return;
-  throw new OpenClawError("SERVICE_UNSUPPORTED", {
+/** The error where no systemd of this user took the order; undefined where one did. */
+function unheardIn({ code, out }: Ran, { user, uid }: ServiceScene): OpenClawError | undefined {
+  if (code === 0 || !NOT_HEARD.test(out)) return undefined;
+  return new OpenClawError("SERVICE_UNSUPPORTED", {
     message: `No systemd of the user ${user} can be reached here: ${out.trim()}`,
     fix:
       `On a machine with systemd, log in as ${user} (ssh or a console; a shell of su or sudo has none), or run: ` +

@@ -23,7 +23,6 @@ export function taskScheduler(
       { path: script, mode: 0o700, text: scriptOf(plan) },
       { path: file, mode: 0o600, text: taskOf(script, scene.user) },
     ],
-    reach: () => Promise.resolve(),
     async enable() {
       await act("/Create", "/TN", name, "/XML", file, "/F");
       return ["It runs while you are logged in."];

@@ -47,7 +47,8 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   await refuseUnusable({ "--runtime-path": flags.runtimePath, "--wrapper": flags.wrapper });
   const plan = servicePlan(paths, scene, choices);
   await refuseForeign(manager, flags.force === true);
-  await manager.reach();
+  const { unheard } = await manager.state();
+  if (unheard) throw unheard;
   const isOtherPort = port !== undefined && port !== state.config.gateway.port;
   if (isOtherPort) await writeConfigValues(state.load, [{ path: ["gateway", "port"], value: port }]);
   if (flags.token !== undefined) await keepToken(flags.token, state);
@@ -183,16 +184,11 @@ export async function removeService(io: Io): Promise<string | undefined> {
   if (!files.some(({ path }) => existsSync(path))) return undefined;
   await refuseForeign(manager, false);
   // A service that cannot be stopped keeps its files: without them nothing could stop it.
-  const isHeard = await manager.reach().then(
-    () => true,
-    async (error: unknown) => {
-      // A gateway that runs may be the service, which nobody here can stop.
-      if ((await readStateLock(paths.stateDir))?.alive === true) throw error;
-      return false;
-    },
-  );
-  if ((await manager.state()).running) await manager.stop();
-  if (isHeard) await manager.disable().catch((error: unknown) => io.err(`${withFix(error)}\n`));
+  const { running, unheard } = await manager.state();
+  // A gateway that runs may be the service, which nobody here can stop.
+  if (unheard && (await readStateLock(paths.stateDir))?.alive === true) throw unheard;
+  if (running) await manager.stop();
+  if (!unheard) await manager.disable().catch((error: unknown) => io.err(`${withFix(error)}\n`));
   for (const { path } of files) await rm(path, { force: true });
   await manager.forget();
   return manager.name;

@@ -47,8 +47,7 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   await refuseUnusable({ "--runtime-path": flags.runtimePath, "--wrapper": flags.wrapper });
   const plan = servicePlan(paths, scene, choices);
   await refuseForeign(manager, flags.force === true);
-  const { unheard } = await manager.state();
-  if (unheard) throw unheard;
+  await refuseUnheard(manager);
   const isOtherPort = port !== undefined && port !== state.config.gateway.port;
   if (isOtherPort) await writeConfigValues(state.load, [{ path: ["gateway", "port"], value: port }]);
   if (flags.token !== undefined) await keepToken(flags.token, state);
@@ -93,6 +92,12 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
       ].join("\n"),
     );
   return 0;
+}
+
+/** Throws SERVICE_UNSUPPORTED where the manager would not take the service, before anything is written. */
+async function refuseUnheard(manager: ServiceManager): Promise<void> {
+  const { unheard } = await manager.state();
+  if (unheard) throw unheard;
 }
 
 /** Throws USAGE for a program of the service that cannot be run. */

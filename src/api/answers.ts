@@ -102,6 +102,8 @@ export const ANSWERS = {
   "runs.get": runAnswers.get,
   "runs.prompt": runAnswers.prompt,
   send: sendAnswer,
+  "sessions.branches.list": branchAnswers.list,
+  "sessions.branches.switch": branchAnswers.switch,
   "sessions.create": sessionAnswers.create,
   "sessions.delete": sessionAnswers.delete,
   "sessions.describe": sessionAnswers.describe,

@@ -57,3 +57,50 @@ test("a run that has its result is not aborted any more", async () => {
   expect(await boot.chat.abort(stream.facts.sessionKey)).toEqual([]);
   expect(await boot.chat.abort(stream.facts.sessionKey, runId("done"))).toEqual([]);
 });
+
+const listed = z.looseObject({
+  branches: z.array(z.looseObject({ leafEntryId: z.string(), active: z.boolean() })),
+  versions: z.array(z.looseObject({ entryId: z.string(), at: z.number(), leaves: z.array(z.string()) })),
+});
+
+test("a turn of which there are several versions says so, and each leads to its branch", async () => {
+  fixture.model.answer(({ messages }) => ({ text: `answer to ${String(messages.length)}` }));
+  const ask = async (message: string): Promise<void> => {
+    await say(message);
+    expect(await client.request("agent.wait", { runId: message })).toMatchObject({ payload: { status: "ok" } });
+  };
+  const turns = async () =>
+    history
+      .parse((await client.request("chat.history", { sessionKey }))["payload"])
+      .messages.filter(({ role }) => role === "user")
+      .map((message) => ({ id: message.__openclaw.id, text: JSON.stringify(message["content"]) }));
+  const list = async () => listed.parse((await client.request("sessions.branches.list", { sessionKey }))["payload"]);
+  const rewind = (entryId: string | undefined) => client.request("sessions.rewind", { sessionKey, entryId });
+  await ask("one");
+  await ask("two");
+  expect((await list()).versions).toEqual([]);
+  await rewind((await turns())[1]?.id);
+  await ask("three");
+  await ask("four");
+  await rewind((await turns())[1]?.id);
+  await ask("five");
+  const [, fifth] = await turns();
+  const { versions, branches } = await list();
+  expect(versions).toEqual([
+    { entryId: fifth?.id, at: 2, leaves: [expect.any(String), expect.any(String), expect.any(String)] },
+  ]);
+  expect(branches.find(({ active }) => active)?.leafEntryId).toBe(versions[0]?.leaves[2]);
+
+  const leafEntryId = versions[0]?.leaves[1];
+  expect(await client.request("sessions.branches.switch", { sessionKey, leafEntryId })).toMatchObject({ ok: true });
+  expect((await turns()).map(({ text }) => text)).toEqual(
+    ['"one"', '"three"', '"four"'].map((text) => expect.stringContaining(text)),
+  );
+  const { versions: now } = await list();
+  expect(now).toMatchObject([{ entryId: (await turns())[1]?.id, at: 1 }]);
+  expect(now[0]?.leaves).toEqual(versions[0]?.leaves);
+
+  await rewind((await turns())[0]?.id);
+  await ask("six");
+  expect((await list()).versions).toMatchObject([{ entryId: (await turns())[0]?.id, at: 1 }]);
+});

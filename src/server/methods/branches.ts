@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { agentOf, buildKey, parseKey } from "../../sessions/keys.ts";
+import { isHousekeeping } from "../../sessions/transcript/history.ts";
 import { PLACE_TYPE } from "../../sessions/transcript/tree.ts";
 import { branchAnswers } from "../../types/answers/branches.ts";
 import type { AgentId, SessionKey } from "../../types/ids.ts";
@@ -27,7 +28,7 @@ export const branchMethods = (ports: Ports, hub: Hub): readonly Method[] => [
     run: async ({ sessionKey: key, ...params }) => {
       requireAgent(params, key, ports);
       const { branches } = await ports.sessions.tree(key);
-      return { branches: branches.flatMap((branch) => showBranch(branch) ?? []) };
+      return { branches: branches.flatMap((branch) => showBranch(branch) ?? []), versions: versionsIn(branches) };
     },
   }),
   defineMethod({
@@ -92,6 +93,38 @@ function showBranch({ leafId, isActive, messages }: ConversationBranch) {
     active: isActive,
   };
 }
+
+/** A turn of a person, and the end of the newest branch that has it. */
+interface Version {
+  readonly turn: MessageEntry;
+  readonly leafId: string;
+}
+
+/**
+ * The turns of the active branch that have other versions: turns of people in other branches that follow the same message. `branches`:
+ * the one written last first.
+ */
+function versionsIn(branches: readonly ConversationBranch[]) {
+  const active = branches.find(({ isActive }) => isActive);
+  if (!active || branches.length < 2) return [];
+  const following = new Map<string | undefined, Map<string, Version>>();
+  for (const { leafId, messages } of [active, ...branches])
+    for (const [at, turn] of messages.entries()) {
+      if (turn.message.role !== "user" || isHousekeeping(turn.message)) continue;
+      const before = messages[at + 1]?.id;
+      const known = following.get(before) ?? new Map<string, Version>();
+      if (!known.has(turn.id)) known.set(turn.id, { turn, leafId });
+      following.set(before, known);
+    }
+  return active.messages.toReversed().flatMap(({ id: entryId }, at, messages) => {
+    const found = following.get(messages[at - 1]?.id);
+    if (!found?.has(entryId) || found.size < 2) return [];
+    const all = [...found.values()].toSorted((one, other) => timeOf(one) - timeOf(other));
+    return [{ entryId, at: all.findIndex(({ turn }) => turn.id === entryId), leaves: all.map(({ leafId }) => leafId) }];
+  });
+}
+
+const timeOf = ({ turn }: Version): number => Date.parse(turn.timestamp) || 0;
 
 async function rewindTo(key: SessionKey, entryId: string, ports: Ports): Promise<string> {
   // A request that is refused stops no run.

@@ -102,7 +102,7 @@ export const ANSWERS = {
   "runs.get": runAnswers.get,
   "runs.prompt": runAnswers.prompt,
   send: sendAnswer,
-  "sessions.branches.list": branchAnswers.list,
+  "sessions.branches.versions": branchAnswers.versions,
   "sessions.branches.switch": branchAnswers.switch,
   "sessions.create": sessionAnswers.create,
   "sessions.delete": sessionAnswers.delete,

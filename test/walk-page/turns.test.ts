@@ -75,6 +75,53 @@ describe.skipIf(!hasChromium)("the turns of a conversation on the page of the bu
     await expectSameAfterReload(tab);
   });
 
+  test("the versions of an edited message and of an answer are shown one after the other, also after a reload and on a phone", async () => {
+    world.model.answer(({ said }, number) => ({ text: `answer ${number} to ${said}` }));
+    const tab = await open(NARROW);
+    const { page, box } = tab;
+    await tab.say("hello");
+    await tab.answered("answer 1 to hello");
+    await tab.say("second");
+    await tab.answered("answer 2 to second");
+    await lastTurn(tab, "user").getByRole("button", { name: "Edit and send again" }).click();
+    await page.getByText(/^Editing: /).waitFor();
+    await box.fill("changed");
+    await box.press("Enter");
+    await tab.answered("answer 3 to changed");
+    const versions = page.getByRole("group", { name: "Versions of this message" });
+    await versions.getByText("2 of 2").waitFor();
+    await lastTurn(tab, "assistant").getByRole("button", { name: "Answer again" }).click();
+    await tab.answered("answer 4 to changed");
+    await versions.getByText("3 of 3").waitFor();
+    await tab.shoot("turn-versions-narrow");
+    await versions.getByRole("button", { name: "Version before" }).click();
+    await versions.getByText("2 of 3").waitFor();
+    await tab.answered("answer 3 to changed");
+    await expect.poll(() => tab.hasFocus(versions.getByRole("button", { name: "Version before" })), SOON).toBe(true);
+    await page.keyboard.press("Enter");
+    await versions.getByText("1 of 3").waitFor();
+    await expect.poll(() => tab.hasFocus(versions.getByRole("button", { name: "Version after" })), SOON).toBe(true);
+    await tab.answered("answer 2 to second");
+    expect(await versions.getByRole("button", { name: "Version before" }).isDisabled()).toBe(true);
+    await expectSameAfterReload(tab);
+    await versions.getByText("1 of 3").waitFor();
+    await tab.say("go on");
+    await tab.answered("answer 5 to go on");
+    expect((await tab.turns()).map((turn) => turn.split("\n")[0])).toEqual([
+      "you: hello",
+      expect.stringContaining("answer 1"),
+      "you: second",
+      expect.stringContaining("answer 2"),
+      "you: go on",
+      expect.stringContaining("answer 5"),
+    ]);
+    await versions.getByRole("button", { name: "Version after" }).click();
+    await versions.getByText("2 of 3").waitFor();
+    await versions.getByRole("button", { name: "Version before" }).click();
+    await tab.answered("answer 5 to go on");
+    expect(await overflow(tab)).toBeLessThanOrEqual(0);
+  });
+
   test("a branch goes on in a new chat, from an answer or with a message back in the box; another tab sees an edit", async () => {
     world.model.answer(({ said }) => ({ text: `echo: ${said}` }));
     const tab = await open();

@@ -20,17 +20,7 @@ const ofMessage = ofSession.extend({ entryId: z.string().min(1) });
 
 /** Methods that continue a conversation at an earlier place: in the same session, or in a copy. */
 export const branchMethods = (ports: Ports, hub: Hub): readonly Method[] => [
-  defineMethod({
-    name: "sessions.branches.list",
-    scope: "operator.read",
-    params: ofSession,
-    result: branchAnswers.list,
-    run: async ({ sessionKey: key, ...params }) => {
-      requireAgent(params, key, ports);
-      const { branches } = await ports.sessions.tree(key);
-      return { branches: branches.flatMap((branch) => showBranch(branch) ?? []), versions: versionsIn(branches) };
-    },
-  }),
+  ...branchReads(ports),
   defineMethod({
     name: "sessions.branches.switch",
     mayWait: true,
@@ -73,6 +63,32 @@ export const branchMethods = (ports: Ports, hub: Hub): readonly Method[] => [
       await ports.sessions.fork(key, { to, until: turn.parentId, patch: { parentSessionKey: key } });
       hub.announceSession(to, "fork", ports.clock.now());
       return { sessionKey: to, editorText: entryText(turn) };
+    },
+  }),
+];
+
+/** Methods that show the branches of a conversation. */
+const branchReads = (ports: Ports): readonly Method[] => [
+  defineMethod({
+    name: "sessions.branches.list",
+    scope: "operator.read",
+    params: ofSession,
+    result: branchAnswers.list,
+    run: async ({ sessionKey: key, ...params }) => {
+      requireAgent(params, key, ports);
+      const { branches } = await ports.sessions.tree(key);
+      return { branches: branches.flatMap((branch) => showBranch(branch) ?? []) };
+    },
+  }),
+  defineMethod({
+    name: "sessions.branches.versions",
+    scope: "operator.read",
+    params: ofSession,
+    result: branchAnswers.versions,
+    run: async ({ sessionKey: key, ...params }) => {
+      requireAgent(params, key, ports);
+      const { branches } = await ports.sessions.tree(key);
+      return { branches: branches.length, versions: versionsIn(branches) };
     },
   }),
 ];

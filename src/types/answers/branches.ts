@@ -21,7 +21,8 @@ const versions = z.looseObject({
 
 /** The answers of `sessions.branches.*`, `sessions.rewind` and `sessions.fork`. `editorText`: what the turn's person wrote. */
 export const branchAnswers = {
-  list: z.looseObject({ branches: z.array(branch), versions: z.array(versions).default([]) }),
+  list: z.looseObject({ branches: z.array(branch) }),
+  versions: z.looseObject({ branches: z.number(), versions: z.array(versions) }),
   switch: z.looseObject({}),
   rewind: z.looseObject({ editorText: z.string() }),
   fork: z.looseObject({ sessionKey: keyField(), editorText: z.string() }),

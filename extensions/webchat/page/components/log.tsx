@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { isOpen, type PageState } from "../model/state.ts";
+import { isOpen, type PageState, type TurnVersions } from "../model/state.ts";
 import { turnActsOf } from "../model/turn-acts.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
 import { ErrorBoundary } from "./boundary.tsx";
@@ -9,6 +9,7 @@ import { NOT_LOADED, useLoaded } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { FirstSteps } from "./setup/first-steps.tsx";
 import { TurnView } from "./turn.tsx";
+import type { PressedArrow } from "./turns/turn-acts.tsx";
 import { t } from "../words/words.ts";
 
 const NO_METHODS: readonly string[] = [];
@@ -60,6 +61,8 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
   const { state, chat, shown } = props;
   const methods = state.hello?.methods ?? NO_METHODS;
   const acts = useMemo(() => turnActsOf(shown, methods), [shown, methods]);
+  const versions = useMemo(() => shownVersions(state, methods, shown), [state.transcript.versions, methods, shown]);
+  const pressed: PressedArrow = useRef(undefined);
   const [facts, setFacts] = useState<readonly string[]>();
   const parser = useLoaded(
     true,
@@ -80,6 +83,8 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
               turn={turn}
               chat={chat}
               acts={acts[index] ?? []}
+              versions={versions.get(turn.messageIds[0] ?? "")}
+              pressed={pressed}
               markdown={parser?.Markdown}
               showFacts={setFacts}
             />
@@ -91,6 +96,16 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
       )}
     </>
   );
+}
+
+/** The versions by message, where this client may show them; none during an answer, which another version would stop. */
+function shownVersions(
+  { transcript: { versions = [] } }: PageState,
+  methods: readonly string[],
+  shown: readonly DisplayedTurn[],
+): ReadonlyMap<string, TurnVersions> {
+  const canShow = methods.includes("sessions.branches.switch") && !shown.some(({ live }) => live === true);
+  return new Map(canShow ? versions.map((one) => [one.entryId, one]) : []);
 }
 
 /** A turn that could not be drawn, as plain text. */

@@ -4,11 +4,12 @@ import type { Chat } from "../model/chat.ts";
 import { shortCount, dollars } from "../model/format.ts";
 import { planOf, withLastPlan } from "../model/plan.ts";
 import type { Part } from "../model/transcript.ts";
+import type { TurnVersions } from "../model/state.ts";
 import type { TurnAct } from "../model/turn-acts.ts";
 import type { DisplayedTurn } from "../model/view.ts";
 import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";
-import { TurnActs } from "./turns/turn-acts.tsx";
+import { type PressedArrow, TurnActs, VersionArrows } from "./turns/turn-acts.tsx";
 import { t } from "../words/words.ts";
 
 const SPEAKERS = { user: t("You:"), assistant: t("Agent:"), note: t("Note:") } as const;
@@ -20,6 +21,9 @@ interface TurnProps {
   readonly turn: DisplayedTurn;
   readonly chat: Chat;
   readonly acts: readonly TurnAct[];
+  /** Set when there are other versions of it, which may be shown now. */
+  readonly versions: TurnVersions | undefined;
+  readonly pressed: PressedArrow;
   /** Draws Markdown; until it is loaded, answers are shown as their source. */
   readonly markdown: MarkdownView | undefined;
   /** Shows how an answer was made. */
@@ -28,7 +32,7 @@ interface TurnProps {
 
 /** A turn of the conversation. */
 export function TurnView(props: TurnProps): VNode {
-  const { turn, chat, acts, markdown, showFacts } = props;
+  const { turn, chat, acts, versions, pressed, markdown, showFacts } = props;
   return useMemo(
     () => (
       <li
@@ -50,10 +54,11 @@ export function TurnView(props: TurnProps): VNode {
         </div>
         <Delivery turn={turn} chat={chat} />
         <Outcome turn={turn} chat={chat} />
+        {versions && <VersionArrows versions={versions} chat={chat} pressed={pressed} />}
         <TurnActs turn={turn} acts={acts} chat={chat} showFacts={showFacts} />
       </li>
     ),
-    [turn, chat, acts.join(), markdown, showFacts],
+    [turn, chat, acts.join(), versions, markdown, showFacts],
   );
 }
 

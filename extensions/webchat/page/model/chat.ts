@@ -141,6 +141,12 @@ export class Chat {
     if (this.#store.state().hello?.methods.includes("sessions.rewind") === true) this.#attempt(this.#editLast());
   }
 
+  /** Shows another version of a message, with what came after it; the conversation goes on there. */
+  showVersion(leafEntryId: string): void {
+    const { sessionKey } = this.#store.state();
+    this.#attempt(this.#connection.request("sessions.branches.switch", { sessionKey, leafEntryId }));
+  }
+
   /** Sends the message to which the last answer is one again in its place, for another answer. */
   retryLast(): void {
     const said = answeredLast(this.#shown());
@@ -360,7 +366,7 @@ export class Chat {
     if (!isShown) return keepDraft(sessionKey, message);
     this.edit();
     try {
-      await this.#reading.history();
+      await this.#reading.branched();
     } finally {
       this.send(message, pictures);
     }
@@ -541,7 +547,7 @@ function applySessionChange(store: Store, reading: Reading, payload: unknown): v
   const key = stringOr(sessionKey);
   if (!OTHER_TRANSCRIPT.has(reason) || !isOpen(store.state(), key)) return;
   store.dispatch({ type: "rewound", sessionKey: key });
-  refresh(store, reading.history());
+  refresh(store, reading.branched());
 }
 
 function applyRunEvent(store: Store, reading: Reading, received: { type: "chat" | "agent"; payload: unknown }): void {

@@ -42,6 +42,8 @@ export class Reading {
   /** What was read of the open session's transcript, and how many messages of it are wanted. */
   #read: ReadMessages = NOTHING;
   #wanted = 0;
+  /** Whether messages of the open session have other versions; unknown until the gateway says it. */
+  #hasVersions: boolean | undefined;
   #pending: Promise<void> | undefined;
   #isStale = false;
   #waitingReads = 0;
@@ -92,13 +94,31 @@ export class Reading {
         while (this.#read.messages.length < this.#wanted && this.#read.hasMore) await this.#readOlder(sessionKey);
         const { messages, hasMore } = this.#read;
         this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(messages), hasMore });
+        await this.#versions(sessionKey);
         if (isOpen(this.#store.state(), sessionKey)) continue;
         this.#read = NOTHING;
+        this.#hasVersions = undefined;
         this.#isStale = true;
       } while (this.#isStale);
     } finally {
       this.#pending = undefined;
     }
+  }
+
+  /** Reads the versions of messages where there may be some: the gateway reads the whole conversation for them. */
+  async #versions(sessionKey: string): Promise<void> {
+    if (this.#hasVersions === false) return;
+    await this.#ifOffered("sessions.branches.versions", async () => {
+      const { branches, versions } = await this.#connection.request("sessions.branches.versions", { sessionKey });
+      this.#hasVersions = branches > 1;
+      this.#store.dispatch({ type: "versions", sessionKey, versions });
+    });
+  }
+
+  /** Reads the transcript of the open session after it was continued at another place. */
+  branched(): Promise<void> {
+    this.#hasVersions = undefined;
+    return this.history();
   }
 
   async #readOlder(sessionKey: string): Promise<void> {
@@ -113,6 +133,7 @@ export class Reading {
   /** Reads the transcript of a session that was just opened, from its end. */
   async opened(): Promise<void> {
     this.#wanted = 0;
+    this.#hasVersions = undefined;
     this.#read = NOTHING;
     await Promise.all([this.history(), this.waiting()]);
   }

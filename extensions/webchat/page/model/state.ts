@@ -1,3 +1,4 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { CommandRow } from "./commands.ts";
 import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
@@ -24,7 +25,12 @@ export interface PageTranscript {
   readonly last: number;
   readonly hasMore: boolean;
   readonly loaded: boolean;
+  /** The messages of which there are others. */
+  readonly versions?: readonly TurnVersions[] | undefined;
 }
+
+/** The versions of a message that was edited or answered again: the place of the one that is shown, from 0, and their branches. */
+export type TurnVersions = Answers["sessions.branches.versions"]["versions"][number];
 
 /** What the gateway has: agents, models, commands, and more sessions than were read. */
 interface Catalog {
@@ -129,6 +135,7 @@ export type Action =
       readonly turns: readonly TranscriptTurn[];
       readonly hasMore: boolean;
     }
+  | { readonly type: "versions"; readonly sessionKey: string; readonly versions: readonly TurnVersions[] }
   | { readonly type: "waiting"; readonly sessionKey: string; readonly messages: readonly WaitingMessage[] }
   | { readonly type: "cleared"; readonly sessionKey: string }
   | {
@@ -304,6 +311,9 @@ function reduceShown(state: PageState, action: Action): PageState {
       return { ...state, shown: { ...state.shown, panel: action.panel } };
     case "view":
       return { ...state, shown: { ...state.shown, view: action.view, key: action.key } };
+    case "versions":
+      if (!isOpen(state, action.sessionKey)) return state;
+      return { ...state, transcript: { ...state.transcript, versions: action.versions } };
     case "find":
       return { ...state, shown: { ...state.shown, find: action.isOpen } };
     case "given back":
@@ -384,7 +394,7 @@ function afterHistory(state: PageState, action: Extract<Action, { type: "history
     const earlier = state.exchanges.slice(0, state.exchanges.indexOf(exchange)).filter((one) => removed.includes(one));
     return { ...exchange, anchor: Math.max(exchange.anchor, ...earlier.map((one) => endOf(one, turns))) };
   });
-  return { ...state, exchanges: moved, transcript: { turns, last, hasMore, loaded: true } };
+  return { ...state, exchanges: moved, transcript: { ...state.transcript, turns, last, hasMore, loaded: true } };
 }
 
 function afterDelete(state: PageState, sessionKey: string): PageState {

@@ -282,6 +282,7 @@ const branchRequests = (stateDir: string): readonly Request[] => [
   { method: "chat.history", about: "before a rewind", params: { sessionKey: MAIN } },
   once("sessions.rewind", { sessionKey: MAIN, entryId: "{chat.history (before a rewind):messages.0.__openclaw.id}" }),
   { method: "sessions.branches.list", about: "after a rewind", params: { sessionKey: MAIN } },
+  { method: "sessions.branches.versions", about: "after a rewind", params: { sessionKey: MAIN } },
   once("sessions.branches.switch", {
     sessionKey: MAIN,
     leafEntryId: "{sessions.branches.list (after a rewind):branches.0.leafEntryId}",

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
+import type { TurnVersions } from "../../model/state.ts";
 import { markdownOf, type TurnAct } from "../../model/turn-acts.ts";
 import type { DisplayedTurn } from "../../model/view.ts";
 import { copyText } from "../common/clipboard.ts";
@@ -60,6 +61,58 @@ export function TurnActs({ turn, acts, chat, showFacts }: ActsProps): VNode | nu
       <span class={copied === "failed" ? "" : "unseen"} role="status">
         {copied && (copied === "done" ? t("Copied") : t("Copy failed"))}
       </span>
+    </div>
+  );
+}
+
+interface VersionsProps {
+  readonly versions: TurnVersions;
+  readonly chat: Chat;
+  /** The arrow that was pressed last, and the versions that it belongs to. */
+  readonly pressed: PressedArrow;
+}
+
+/** What is shown next is another message, so that the focus has to be moved to its arrow. */
+export interface PressedArrow {
+  current: { readonly of: string | undefined; readonly step: 1 | -1 } | undefined;
+}
+
+/** Which of the versions of a message is shown, with arrows to the one before and after it. */
+export function VersionArrows({ versions: { at, leaves }, chat, pressed }: VersionsProps): VNode {
+  const group = useRef<HTMLDivElement>(null);
+  const [of] = leaves;
+  useEffect(() => {
+    if (pressed.current === undefined || pressed.current.of !== of) return;
+    const [before, after] = group.current?.querySelectorAll("button") ?? [];
+    const wanted = pressed.current.step === 1 ? [after, before] : [before, after];
+    pressed.current = undefined;
+    wanted.find((button) => button?.disabled === false)?.focus();
+  }, []);
+  const arrow = (label: string, step: 1 | -1): VNode => {
+    const leaf = leaves[at + step];
+    const show = (): void => {
+      if (leaf === undefined) return;
+      pressed.current = { of, step };
+      chat.showVersion(leaf);
+    };
+    return (
+      <button
+        type="button"
+        class="turn-act"
+        aria-label={label}
+        title={label}
+        disabled={leaf === undefined}
+        onClick={show}
+      >
+        <Icon name="chevron" />
+      </button>
+    );
+  };
+  return (
+    <div class="turn-versions" role="group" aria-label={t("Versions of this message")} ref={group}>
+      {arrow(t("Version before"), -1)}
+      <span>{t("{at} of {all}", { at: at + 1, all: leaves.length })}</span>
+      {arrow(t("Version after"), 1)}
     </div>
   );
 }

@@ -267,11 +267,11 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await keyboard.press("Enter");
     const allow = tab.page.getByRole("button", { name: "Allow once" });
     await allow.waitFor();
-    for (let presses = 0; presses < 30 && !(await tab.hasFocus(allow)); presses += 1) await keyboard.press("Shift+Tab");
+    for (let presses = 0; presses < 80 && !(await tab.hasFocus(allow)); presses += 1) await keyboard.press("Shift+Tab");
     await keyboard.press("Enter");
     await tab.answered("exit code 0");
     const tool = tab.page.locator("details.tool summary");
-    for (let presses = 0; presses < 30 && !(await tab.hasFocus(tool)); presses += 1) await keyboard.press("Shift+Tab");
+    for (let presses = 0; presses < 80 && !(await tab.hasFocus(tool)); presses += 1) await keyboard.press("Shift+Tab");
     await keyboard.press("Space");
     await tab.page.locator(".tool-body").getByText("Arguments").waitFor();
   });

@@ -58,7 +58,7 @@ describe.skipIf(!hasChromium)("the turns of a conversation on the page of the bu
     await keyboard.type("a new one");
     const edit = page.locator("li.turn.user").first().getByRole("button", { name: "Edit and send again" });
     const copy = page.locator("li.turn.user").first().getByRole("button", { name: "Copy message" });
-    for (let presses = 0; presses < 40 && !(await tab.hasFocus(copy)); presses += 1) await keyboard.press("Shift+Tab");
+    for (let presses = 0; presses < 80 && !(await tab.hasFocus(copy)); presses += 1) await keyboard.press("Shift+Tab");
     await keyboard.press("ArrowRight");
     expect(await tab.hasFocus(edit)).toBe(true);
     await tab.shoot("turn-acts");

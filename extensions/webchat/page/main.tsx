@@ -1,6 +1,8 @@
+import { showTheme } from "./model/theme.ts";
 import { chosenLanguage, language, languageOf, useTexts } from "./words/words.ts";
 import "./style.css";
 
+showTheme();
 await useTexts(chosenLanguage() ?? languageOf(navigator.languages)).catch(() => undefined);
 document.documentElement.lang = language();
 // Its modules have texts.

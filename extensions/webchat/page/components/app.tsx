@@ -11,8 +11,9 @@ import { TokenForm } from "./gate.tsx";
 import { Banners, PageHeader } from "./header.tsx";
 import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
 import { ConversationLog } from "./log.tsx";
+import { PalettePlace, usePalette } from "./palette/opener.tsx";
 import { Panels } from "./setup/panels.tsx";
-import { ShownView, viewTitle } from "./views.tsx";
+import { offeredViews, ShownView, viewTitle } from "./views.tsx";
 import { Drawer, Sidebar } from "./sidebar.tsx";
 import { t } from "../words/words.ts";
 
@@ -27,6 +28,7 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
   useEscape(running && !drawer && view === undefined, chat);
   useTitle(state, running);
   useFileDropsIgnored();
+  const palette = usePalette();
   if (state.link.state === "unauthorized") {
     return <TokenForm message={state.link.message} offered={state.offered !== undefined} chat={chat} />;
   }
@@ -43,7 +45,7 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
         </aside>
       )}
       <main>
-        <PageHeader state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} />
+        <PageHeader state={state} chat={chat} narrow={narrow} menu={() => setDrawer(true)} palette={palette.open} />
         <Banners state={state} chat={chat} />
         <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
           {view === undefined && <ConversationLog state={state} chat={chat} />}
@@ -59,6 +61,14 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
       </main>
       <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
         <Panels state={state} chat={chat} />
+        <PalettePlace
+          state={state}
+          chat={chat}
+          views={offeredViews(state)}
+          running={running}
+          isOpen={palette.isOpen}
+          close={palette.close}
+        />
       </ErrorBoundary>
     </div>
   );

@@ -1,18 +1,25 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { sentence, shortCount, sessionTitle } from "../model/format.ts";
 import { agentTitle, openRow, type PageState, type Link } from "../model/state.ts";
 import { LinkTokenQuestion } from "./gate.tsx";
 import { Icon } from "./common/icons.tsx";
+import { PaletteButton } from "./palette/opener.tsx";
 import { SessionSettings } from "./settings/settings.tsx";
 import { useNow } from "./common/hooks.ts";
 import { viewTitle } from "./views.tsx";
 import { t } from "../words/words.ts";
 
+interface HeaderProps {
+  readonly state: PageState;
+  readonly chat: Chat;
+  readonly narrow: boolean;
+  readonly menu: () => void;
+  readonly palette: () => void;
+}
+
 /** The name of the session or the view, the session's tokens, and the state of the connection. */
-export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolean; menu: () => void }): VNode {
-  const { state, chat, narrow, menu } = props;
+export function PageHeader({ state, chat, narrow, menu, palette }: HeaderProps): VNode {
   const { view } = state.shown;
   return (
     <header class="header">
@@ -21,8 +28,9 @@ export function PageHeader(props: { state: PageState; chat: Chat; narrow: boolea
           <Icon name="menu" />
         </button>
       )}
-      {view === undefined ? <SessionFacts state={state} /> : <h1>{viewTitle(view)}</h1>}
+      {view === undefined ? <SessionFacts state={state} /> : <h1 tabIndex={-1}>{viewTitle(view)}</h1>}
       <LinkState link={state.link} />
+      <PaletteButton open={palette} />
       {view === undefined && (
         <button
           type="button"
@@ -49,7 +57,7 @@ function SessionFacts({ state }: { readonly state: PageState }): VNode {
   const demo = model.demo && (row?.provider === undefined || row.provider === model.provider);
   return (
     <>
-      <h1>{sessionTitle(state.sessionKey, row?.label)}</h1>
+      <h1 tabIndex={-1}>{sessionTitle(state.sessionKey, row?.label)}</h1>
       {agent !== undefined && <span class="tag">{agent}</span>}
       {demo && <span class="tag">{t("demo model")}</span>}
       <Tokens state={state} />
@@ -58,7 +66,7 @@ function SessionFacts({ state }: { readonly state: PageState }): VNode {
 }
 
 function SettingsButton(props: { state: PageState; chat: Chat }): VNode {
-  const [open, setOpen] = useState(false);
+  const { chat } = props;
   return (
     <>
       <button
@@ -67,11 +75,11 @@ function SettingsButton(props: { state: PageState; chat: Chat }): VNode {
         aria-label={t("Session settings")}
         title={t("Session settings")}
         aria-haspopup="dialog"
-        onClick={() => setOpen(true)}
+        onClick={() => chat.settings(true)}
       >
         <Icon name="sliders" />
       </button>
-      {open && <SessionSettings {...props} close={() => setOpen(false)} />}
+      {props.state.shown.settings === true && <SessionSettings {...props} close={() => chat.settings(false)} />}
     </>
   );
 }

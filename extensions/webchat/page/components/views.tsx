@@ -115,6 +115,9 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
 
 export const viewTitle = (view: PageView): string => FACTS[view].title;
 
+/** The views that are offered, with their titles. */
+export const offeredViews = (state: PageState) => offered(state).map((view) => ({ view, title: FACTS[view].title }));
+
 function offered({ hello }: PageState): readonly PageView[] {
   return VIEWS.filter((view) => FACTS[view].methods.every((method) => hello?.methods.includes(method) === true));
 }

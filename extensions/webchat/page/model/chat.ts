@@ -19,7 +19,7 @@ import { type Decision, type Hello, type Pairing, readApproval } from "./protoco
 import { Reading } from "./reading.ts";
 import { isOpen, openRow, type Panel, type PageView } from "./state.ts";
 import type { Store } from "./store.ts";
-import { answeredLast, copyEnd, editingOf, lastOwn } from "./turn-acts.ts";
+import { answeredLast, copyEnd, editingOf, lastOwn, markdownOf } from "./turn-acts.ts";
 import { type DisplayedTurn, shownTurns } from "./view.ts";
 import { t } from "../words/words.ts";
 
@@ -167,6 +167,26 @@ export class Chat {
   /** Opens the search in the open session, or closes it. */
   find(isWanted: boolean): void {
     this.#store.dispatch({ type: "find", isOpen: isWanted });
+  }
+
+  /** Opens the settings of the open session, or closes them. */
+  settings(isWanted: boolean): void {
+    this.#store.dispatch({ type: "settings", isOpen: isWanted });
+  }
+
+  /** Puts words before the unsent text of the open session. */
+  beginMessage(words: string): void {
+    const { sessionKey, composing } = this.#store.state();
+    const place = draftPlace(sessionKey, composing.editing);
+    keepDraft(place, words + draftOf(place));
+    this.#store.dispatch({ type: "given back" });
+  }
+
+  /** The last finished answer of the open session as Markdown; empty when there is none. */
+  lastAnswer(): string {
+    const isAnswer = (turn: DisplayedTurn): boolean => turn.role === "assistant" && turn.live !== true;
+    const last = this.#shown().findLast((turn) => isAnswer(turn) && markdownOf(turn) !== "");
+    return last === undefined ? "" : markdownOf(last);
   }
 
   /** Shows the open session back to a message. */

@@ -88,6 +88,8 @@ interface Shown {
   readonly notice?: string | undefined;
   /** The search in the open session. */
   readonly find?: boolean | undefined;
+  /** The settings of the open session. */
+  readonly settings?: boolean | undefined;
 }
 
 /** A message of the open session that the person writes anew; what comes after it is then left behind. */
@@ -156,6 +158,7 @@ export type Action =
   | { readonly type: "owners"; readonly owners: readonly string[] }
   | { readonly type: "panel"; readonly panel: Panel | undefined }
   | { readonly type: "find"; readonly isOpen: boolean }
+  | { readonly type: "settings"; readonly isOpen: boolean }
   | { readonly type: "given back" }
   | { readonly type: "view"; readonly view: PageView | undefined; readonly key?: string | undefined }
   | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
@@ -238,7 +241,7 @@ export function reduce(state: PageState, action: Action): PageState {
         ...state,
         ...ofSession(action.sessionKey),
         composing: { ...state.composing, editing: undefined },
-        shown: { ...state.shown, view: undefined, find: false },
+        shown: { ...state.shown, view: undefined, find: false, settings: false },
       };
     case "models":
       return { ...state, catalog: { ...state.catalog, models: action.models } };
@@ -316,6 +319,8 @@ function reduceShown(state: PageState, action: Action): PageState {
       return { ...state, transcript: { ...state.transcript, versions: action.versions } };
     case "find":
       return { ...state, shown: { ...state.shown, find: action.isOpen } };
+    case "settings":
+      return { ...state, shown: { ...state.shown, settings: action.isOpen } };
     case "given back":
       return { ...state, composing: { ...state.composing, givenBack: state.composing.givenBack + 1 } };
     default:

@@ -3,6 +3,7 @@
 //   node scripts/build.mjs --force     builds anyway
 //   node scripts/build.mjs --release   starts from an empty dist/, makes no source maps and adds the type declarations of the plugin SDK
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { isBuiltin } from "node:module";
 import path from "node:path";
@@ -13,7 +14,7 @@ import { closureOf, partOf, readLock } from "./lock.mjs";
 import { joinParts, partsOf, readParts } from "./join-chunks.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
 import { catalogueFiles, packageEdits } from "./package-edits.mjs";
-import { pageFolder, pageHtml, pageOptions } from "./page-options.mjs";
+import { pageFolder, pageHtml, pageOptions, pageStatics, workerOptions } from "./page-options.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -215,7 +216,21 @@ async function bundlePage(esbuild) {
     path: path.join(dist, "page", "index.html"),
     contents: Buffer.from(pageHtml(result.metafile)),
   };
-  return { files: [...result.outputFiles, html], metafile: result.metafile };
+  const statics = pageStatics.map((name) => ({
+    path: path.join(dist, "page", name),
+    contents: fs.readFileSync(path.join(root, pageFolder, name)),
+  }));
+  const files = [...result.outputFiles, ...statics, html];
+  const worker = await esbuild.build(workerOptions(shellOf(files)));
+  return { files: [...files, ...worker.outputFiles], metafile: result.metafile };
+}
+
+/** The files that a browser keeps of the page: those that its first view needs, and the code of the views. */
+function shellOf(files) {
+  const hash = createHash("sha256");
+  for (const { contents } of files) hash.update(contents);
+  const names = files.map((file) => path.relative(path.join(dist, "page"), file.path).replaceAll(path.sep, "/"));
+  return { mark: hash.digest("hex").slice(0, 12), files: names.filter((name) => name !== "index.html").toSorted() };
 }
 
 /** The notices and the SBOM of the package, and the locks of libraries that channels fetch. Throws for a license that is not allowed. */

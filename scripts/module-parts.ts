@@ -106,7 +106,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
     "auth",
   ],
   "src/reply": ["format", "markdown"],
-  "src/server": ["server.ts", "openai", "methods", "http.ts", "webhooks", "events", "transport", "devices"],
+  "src/server": ["server.ts", "openai", "methods", "http.ts", "webhooks", "events", "push", "transport", "devices"],
   "src/sessions": ["shown", "sessions.ts", "maintenance", "search", "rows", "transcript"],
   "src/store": ["lock", "journal", "cron", "database"],
   "src/tools": [
@@ -133,7 +133,7 @@ export const PARTS: Readonly<Record<string, readonly string[]>> = {
   "extensions/signal": ["plugin.ts", "connect.ts", "outbound", "inbound", "account.ts", "rpc.ts", "config.ts"],
   "extensions/slack": ["plugin.ts", "connect.ts", "account.ts", "outbound", "inbound", "transport", "config.ts"],
   "extensions/telegram": ["plugin.ts", "connect.ts", "receive", "send", "account.ts", "api.ts", "config.ts"],
-  "extensions/webchat": ["page", "config.ts"],
+  "extensions/webchat": ["page", "worker", "config.ts"],
   "extensions/whatsapp": ["plugin.ts", "connect.ts", "link", "inbound", "config.ts"],
 };
 

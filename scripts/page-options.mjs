@@ -34,6 +34,25 @@ const browserParts = {
   },
 };
 
+/** Files beside the page's code. */
+export const pageStatics = ["manifest.webmanifest", "icon-192.png", "icon-512.png"];
+
+/** The service worker. `shell`: the names of the page's files, and a mark of their content. */
+export const workerOptions = (shell) => ({
+  absWorkingDir: path.dirname(import.meta.dirname),
+  entryPoints: { sw: "extensions/webchat/worker/worker.ts" },
+  outdir: "dist/page",
+  bundle: true,
+  format: "iife",
+  platform: "browser",
+  target: pageOptions.target,
+  minify: true,
+  legalComments: "none",
+  define: { SHELL: JSON.stringify(shell) },
+  logLevel: "warning",
+  write: false,
+});
+
 export const pageOptions = {
   absWorkingDir: path.dirname(import.meta.dirname),
   entryPoints: { page: `${pageFolder}/main.tsx` },

@@ -12,7 +12,9 @@ const hasPage = fs.existsSync(page) && fs.readdirSync(page).some((name) => /\.ts
 
 const release = path.join(root, "tsconfig.release.json");
 
-for (const project of hasPage ? [root, release, page] : [root, release]) {
+const worker = path.join(root, "extensions/webchat/worker");
+
+for (const project of hasPage ? [root, release, page, worker] : [root, release]) {
   const run = spawnSync(process.execPath, [tsc, "--noEmit", "-p", project], { cwd: root, stdio: "inherit" });
   if (run.status !== 0) process.exitCode = 1;
 }

@@ -11,6 +11,7 @@ import { messageAnswers } from "../types/answers/messages.ts";
 import { ownerAnswers } from "../types/answers/owners.ts";
 import { pairingAnswers } from "../types/answers/pairing.ts";
 import { pluginAnswers } from "../types/answers/plugins.ts";
+import { pushAnswers } from "../types/answers/push.ts";
 import { setupAnswers } from "../types/answers/setup.ts";
 import { skillAnswers } from "../types/answers/skills.ts";
 import { systemAnswers } from "../types/answers/system.ts";
@@ -99,6 +100,12 @@ export const ANSWERS = {
   "plugins.retry": pluginAnswers.retry,
   "plugins.setEnabled": pluginAnswers.setEnabled,
   "policy.explain": toolAnswers.explain,
+  "push.web.preferences.get": pushAnswers.preferencesGet,
+  "push.web.preferences.set": pushAnswers.preferencesSet,
+  "push.web.subscribe": pushAnswers.subscribe,
+  "push.web.test": pushAnswers.test,
+  "push.web.unsubscribe": pushAnswers.unsubscribe,
+  "push.web.vapidPublicKey": pushAnswers.vapidPublicKey,
   "runs.get": runAnswers.get,
   "runs.prompt": runAnswers.prompt,
   send: sendAnswer,

@@ -48,6 +48,18 @@ const auth = z.strictObject({
     .meta(about("Rate limit", "Limits wrong tokens and passwords, from this machine too.")),
 });
 
+const push = z.strictObject({
+  allowPrivateNetwork: z
+    .boolean()
+    .default(false)
+    .meta(
+      about(
+        "Private network",
+        "Whether a push service may have an address of this machine or of a private network. A browser names its push service, and a client could name any server.",
+      ),
+    ),
+});
+
 /** Paths that the server answers itself, so that no page can be served below them. */
 const OWN_ROOTS = /^\/(healthz|readyz|metrics|v1|tools)(\/|$)/i;
 
@@ -246,6 +258,7 @@ export const gatewayConfig = z
     controlUi: controlUi.prefault({}).meta(atStart(about("Control UI", "The chat page in the browser."))),
     tools: httpTools.prefault({}).meta(about("Tools", "Tools that clients call over HTTP (`POST /tools/invoke`).")),
     http: http.prefault({}).meta(atStart(about("HTTP", "HTTP endpoints."))),
+    push: push.prefault({}).meta(about("Push", "Notifications of browsers whose page is closed.")),
     handshakeTimeoutMs: milliseconds
       .default(10_000)
       .meta(atStart(about("Handshake timeout", "Milliseconds within which a new WebSocket must send `connect`."))),

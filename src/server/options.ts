@@ -19,6 +19,7 @@ import type { HeartbeatSettings } from "../types/settings.ts";
 import type { SessionEntry, SessionPatch, Sessions, SessionRights, SettingInForce } from "../types/session.ts";
 
 import type { DeviceStore } from "./devices/devices.ts";
+import type { PushPorts } from "./push/push.ts";
 import type { RemotePeer } from "./remote-peer.ts";
 
 export interface LogTailRequest {
@@ -71,10 +72,16 @@ interface SessionPorts {
   onPatched?(key: SessionKey, patch: SessionPatch, entry: Readonly<SessionEntry>): void;
 }
 
-/** Parts of the rest of the gateway that the server may call. */
-export interface ServerPorts extends SessionPorts {
-  /** Where the devices of clients are kept. */
+/** The devices of clients. */
+interface DevicePorts {
+  /** Where they are kept. */
   readonly devices: DeviceStore;
+  /** Where the subscriptions of browsers to notifications are kept, and how push services are reached. */
+  readonly push: Pick<PushPorts, "store" | "env" | "allowPrivate">;
+}
+
+/** Parts of the rest of the gateway that the server may call. */
+export interface ServerPorts extends SessionPorts, DevicePorts {
   readonly media: Pick<MediaStore, "put" | "read" | "path" | "typeOf">;
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "approve" | "admitted" | "reject" | "revoke"> & {
     /** Informs a stranger that an owner let them in, and returns the result. Never rejects. */

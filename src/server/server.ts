@@ -10,6 +10,7 @@ import { Hub } from "./transport/hub.ts";
 import type { Server, ServerOptions, ServerPorts } from "./options.ts";
 import type { MethodParts } from "./methods/parts.ts";
 import { loadOnce } from "../utils/share-calls.ts";
+import type { PushOwner, WebPush } from "./push/push.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
@@ -36,33 +37,39 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   });
   const { clock, log } = ports;
   const gate = new AuthGate(options.access, clock);
-  const hub = new Hub(ports.keys);
+  const pushed: { to?: WebPush } = {};
+  const hub = new Hub(ports.keys, (event) => pushed.to?.tell(event));
   const presence = new Presence(options.version, clock.now());
   const stopping = new AbortController();
   const eventLoop = watchEventLoop(stopping.signal);
   serveRoutes(app, options, ports, gate);
+  const openPush = loadOnce(async () => {
+    const opened = await openDevices(options, ports, stopping.signal);
+    pushed.to = opened.push;
+    return opened;
+  });
   const opened = loadOnce(async () => {
-    const [{ Devices }, { SetupCodes, reachableAddress }] = await Promise.all([
-      import("./devices/devices.ts"),
-      import("./devices/setup-codes.ts"),
-    ]);
-    const devices = await Devices.open(ports.devices, ports);
+    const { SetupCodes, reachableAddress } = await import("./devices/setup-codes.ts");
+    const owned = await openPush();
     const codes = new SetupCodes(clock);
     const reachedAt = reachableAddress(options.host, portOf(app, options.port));
-    const calls = await openCalls(options, ports, { hub, presence, eventLoop, devices, codes, reachedAt });
-    return { calls, admission: { gate, devices, codes } };
+    const calls = await openCalls(options, ports, { hub, presence, eventLoop, ...owned, codes, reachedAt });
+    return { calls, admission: { gate, devices: owned.devices, codes } };
   });
   const openServices = async () => socketServices(options, ports, { ...(await opened()), hub, presence });
   const sockets = acceptSockets(app.server, options, { gate, log, openServices });
   await listen(app, options);
   const written = async (update: TranscriptUpdate) =>
     (await import("./methods/history.ts")).writtenMessage(update, ports);
+  // Browsers are told of what happens before anybody opens a page. Without subscriptions, nothing is loaded for them.
+  if (await hasPush(ports))
+    await openPush().catch((error: unknown) => log.error("no browser gets notifications", { error }));
   watchEvents({ ...ports, written }, hub, stopping.signal);
   return {
     host: options.host,
     port: portOf(app, options.port),
     connections: () => hub.size,
-    approvers: () => hub.count("operator.approvals"),
+    approvers: () => hub.count("operator.approvals") + (pushed.to?.approvers ?? 0),
     methods: async () => (await opened()).calls.all(),
     publish: (event) => hub.publish(event),
     async close(graceMs, reason = "the gateway stops") {
@@ -73,6 +80,35 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
       await closeAll(app, sockets, graceMs);
     },
   };
+}
+
+/** Whether there may be subscriptions to notifications. The gateway starts without them when they cannot be read. */
+async function hasPush({ push, log }: ServerPorts): Promise<boolean> {
+  try {
+    return (await push.store.read()) !== undefined;
+  } catch (error) {
+    log.error("no browser gets notifications", { error });
+    return false;
+  }
+}
+
+/** The paired devices, and the notifications to them and to clients with the gateway's own token. */
+async function openDevices({ access }: ServerOptions, ports: ServerPorts, signal: AbortSignal) {
+  const [{ Devices }, { loginMark, WebPush }] = await Promise.all([
+    import("./devices/devices.ts"),
+    import("./push/push.ts"),
+  ]);
+  const devices = await Devices.open(ports.devices, ports);
+  const login = loginMark(access);
+  const scopesOf = ({ deviceId, login: of, scopes }: PushOwner): readonly string[] | undefined => {
+    // Who came with another token or password of the gateway is told nothing any more.
+    if (of !== login && (deviceId === null || !access.takesDeviceTokens)) return undefined;
+    if (deviceId === null) return scopes;
+    const token = devices.get(deviceId)?.token;
+    return token?.revokedAtMs === undefined ? token?.scopes : undefined;
+  };
+  const { clock, log, push: surroundings } = ports;
+  return { devices, login, push: await WebPush.open({ ...surroundings, clock, log, scopesOf, signal }) };
 }
 
 /** The methods are loaded with the first socket: a gateway whose page is closed does without them and their schemas. */

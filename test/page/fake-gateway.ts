@@ -12,6 +12,8 @@ export const CSP = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data: blob:",
+  "worker-src 'self'",
+  "manifest-src 'self'",
   "connect-src 'self' ws: wss:",
   "font-src 'self'",
   "base-uri 'none'",

@@ -22,6 +22,10 @@ store.subscribe(() => {
 
 chat.signIn(takeTokens());
 show();
+// The first view does without it.
+import("./model/push.ts")
+  .then(({ startWorker }) => startWorker((query) => chat.visit(placeInAddress(query).view)))
+  .catch(() => undefined);
 globalThis.addEventListener("hashchange", () => {
   const { fromLink } = takeTokens();
   if (fromLink !== undefined) chat.offer(fromLink);

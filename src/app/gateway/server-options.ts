@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
 import { devicesIn } from "../../server/devices/devices.ts";
+import { pushIn } from "../../server/push/push.ts";
 import type { AccessOptions, ServerOptions, ServerPorts, Catalog } from "../../server/options.ts";
 import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";
@@ -112,6 +113,11 @@ export function serverPorts(parts: Parts, chat: ChatPort): ServerPorts {
     sessions: core.sessions,
     sessionGroups: groupsIn(core.journal.values),
     devices: devicesIn(core.journal.values),
+    push: {
+      store: pushIn(core.journal.values),
+      env: process.env,
+      allowPrivate: () => live.config.gateway.push.allowPrivateNetwork,
+    },
     onPatched: (sessionKey, patch, entry) =>
       core.ports.runs.hooks?.notify("session:patch", { sessionKey, patch, sessionEntry: { ...entry } }, { sessionKey }),
     media: core.media,

@@ -7,7 +7,7 @@ import { deviceAnswers } from "../../types/answers/devices.ts";
 import type { PairedDevice, PendingDevice } from "../devices/devices.ts";
 import { SCOPES_OF, type Access } from "../devices/setup-codes.ts";
 
-type Parts = Pick<MethodParts, "devices" | "codes" | "hub" | "reachedAt">;
+type Parts = Pick<MethodParts, "devices" | "codes" | "hub" | "reachedAt" | "push">;
 
 const ROLE = "operator";
 /** The code with which a connection of a device ends that lost its token. */
@@ -80,6 +80,7 @@ class DeviceDesk {
     devices.remove(id);
     this.#disconnect(id, caller, "device removed");
     await devices.saved();
+    await this.#parts.push.forgetDevice(id);
     this.#dismiss(id, caller, "device removed");
     return { deviceId: id, removedAtMs: this.#clock.now() };
   }
@@ -124,6 +125,7 @@ class DeviceDesk {
     devices.change(id, { token: { ...device.token, revokedAtMs } });
     this.#disconnect(id, caller, "device token revoked");
     await devices.saved();
+    await this.#parts.push.forgetDevice(id);
     this.#dismiss(id, caller, "device token revoked");
     return { deviceId: id, role: ROLE, revokedAtMs };
   }

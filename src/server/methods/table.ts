@@ -15,6 +15,7 @@ import type { MethodParts } from "./parts.ts";
 import { sessionActMethods } from "./session-acts.ts";
 import { sessionGroupMethods } from "./session-groups.ts";
 import { startupMethods } from "./startup.ts";
+import { pushMethods } from "./push.ts";
 import { patchMethods } from "./patch.ts";
 import { toolCallMethods } from "./tools.ts";
 
@@ -40,5 +41,6 @@ export function serverMethods(ports: ServerPorts, parts: MethodParts): readonly 
     ...pairingCodeMethods(ports, parts.hub),
     ...questionMethods(ports, parts.hub),
     ...deviceMethods(ports, parts),
+    ...pushMethods(parts),
   ];
 }

@@ -14,6 +14,8 @@ export const MOST_FOLLOWED = 200;
 /** All connections that finished the handshake; publishes events to them. */
 export class Hub {
   readonly #keys: ServerPorts["keys"];
+  /** Told of each event, also while nobody is connected. */
+  readonly #also: (event: GatewayEvent) => void;
   readonly #connections = new Map<string, ClientConnection>();
   readonly #muted = new Set<string>();
   /** Connections that follow all sessions. */
@@ -24,8 +26,9 @@ export class Hub {
   /** The present message of each run that is active, as far as clients have it. */
   readonly runTexts = new Map<RunId, string>();
 
-  constructor(keys: ServerPorts["keys"]) {
+  constructor(keys: ServerPorts["keys"], also: (event: GatewayEvent) => void = () => undefined) {
     this.#keys = keys;
+    this.#also = also;
   }
 
   get size(): number {
@@ -102,6 +105,7 @@ export class Hub {
   }
 
   publish(event: GatewayEvent): void {
+    this.#also(event);
     if (this.#connections.size === 0) return;
     const outward = eventOutward(event, this.#keys);
     const encoded = encodeEvent(outward);

@@ -55,12 +55,13 @@ const METHODS = ["GET", "POST", "DELETE"] as const;
 function requestOf({ method = "GET", headers, body: given, signal }: RequestInit) {
   const body = given instanceof URLSearchParams ? given.toString() : given;
   const known = METHODS.find((one) => one === method.toUpperCase());
-  if (!known || (body !== undefined && body !== null && typeof body !== "string"))
-    throw new Error("a guarded request is GET, POST or DELETE, and its body is text or a form");
+  const isSent = typeof body === "string" || body instanceof Uint8Array;
+  if (!known || (body !== undefined && body !== null && !isSent))
+    throw new Error("a guarded request is GET, POST or DELETE, and its body is text, bytes or a form");
   return {
     method: known,
     headers: Object.fromEntries(new Headers(headers)),
-    ...(typeof body === "string" && { body }),
+    ...(isSent && { body }),
     ...(signal && { signal }),
   };
 }

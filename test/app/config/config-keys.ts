@@ -1011,6 +1011,11 @@ export const NAMED: readonly (readonly [file: string, title: string, keys: reado
     ],
   ],
   [
+    "test/walk-page/push.test.ts",
+    "notifications are turned on, come, lead to what waits and end ($width)",
+    ["gateway.push.allowPrivateNetwork"],
+  ],
+  [
     "test/app/gateway/http/tool-calls.test.ts",
     "gateway.tools.deny and gateway.tools.allow say what clients call over HTTP",
     ["gateway.tools.allow", "gateway.tools.deny"],

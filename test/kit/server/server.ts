@@ -109,6 +109,7 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
   const sessions = new MemorySessions();
   let groups: readonly string[] = [];
   let devices: string | undefined;
+  let pushed: string | undefined;
   const events = new Feed<GatewayEvent>();
   const stored: TestServer["stored"] = [];
   const options: ServerOptions = {
@@ -137,6 +138,11 @@ export async function startTestServer(overrides: Overrides = {}): Promise<TestSe
     chat,
     sessions,
     devices: { read: async () => devices, write: async (text) => void (devices = text) },
+    push: {
+      store: { read: async () => pushed, write: async (text) => void (pushed = text) },
+      env: {},
+      allowPrivate: () => true,
+    },
     sessionGroups: { read: async () => groups, write: async (names) => void (groups = names) },
     media: {
       path: (id) => `/nowhere/${id}`,

@@ -55,8 +55,9 @@ export interface PagePlace {
   readonly key?: string | undefined;
 }
 
-export function placeInAddress(): PagePlace {
-  const named = new URLSearchParams(location.search);
+/** The place that a query names, which is that of the page's address unless given. */
+export function placeInAddress(query = location.search): PagePlace {
+  const named = new URLSearchParams(query);
   return {
     sessionKey: named.get("session") ?? "main",
     view: VIEWS.find((view) => view === named.get("view")),

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { FakeBrowser } from "../../../fakes/push-service.ts";
 import type { FakeTelegram } from "../../../fakes/telegram.ts";
 import type { Params, Row } from "../../../peers/real-gateway/row.ts";
 import { ROWS } from "../../../peers/real-gateway/rows/all.ts";
@@ -323,8 +324,21 @@ const deviceRequests: readonly Request[] = [
   once("device.pair.setupCode", { publicUrl: "https://gateway.example.org" }),
 ];
 
+/** A browser that wants to be told while its page is closed. */
+const pushRequests = ({ endpoint, keys }: FakeBrowser): readonly Request[] => [
+  once("push.web.subscribe", { endpoint, keys }),
+  { method: "push.web.preferences.get", about: "of a browser", params: { endpoint } },
+  once("push.web.preferences.set", { endpoint, scope: "device", preferences: { label: "laptop" } }),
+  once("push.web.test"),
+  once("push.web.unsubscribe", { endpoint }),
+];
+
 /** Requests for every method of the gateway: those that OpenClaw's gateway is compared by, and those that need more than they bring. */
-export const requestsFor = (telegram: FakeTelegram, stateDir: string): readonly Request[] => {
+export const requestsFor = (
+  telegram: FakeTelegram,
+  stateDir: string,
+  browser: FakeBrowser | undefined,
+): readonly Request[] => {
   const config = ROWS.findIndex(({ method }) => method === "config.get");
   const own = [
     ...channelRequests(telegram),
@@ -332,6 +346,7 @@ export const requestsFor = (telegram: FakeTelegram, stateDir: string): readonly 
     ...approvalRequests,
     ...fileRequests,
     ...deviceRequests,
+    ...(browser ? pushRequests(browser) : []),
     ...ownRequests,
     ...puttingOut(telegram),
     ...branchRequests(stateDir),

@@ -5,6 +5,7 @@ import { needsOf } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
 import { ImportEnd } from "../setup/import-offer.tsx";
 import { Questions } from "../common/questions.tsx";
+import { DeviceNotices } from "./notices.tsx";
 import {
   type ViewActs,
   ActButton,
@@ -76,6 +77,7 @@ export function NeedsView(props: ViewProps): VNode {
           <UnsentRow key={row.id} row={row} chat={chat} acting={acting} />
         ))}
       </RowList>
+      <DeviceNotices {...props} />
     </ViewFrame>
   );
 }

@@ -1,0 +1,398 @@
+import { createHash, randomUUID } from "node:crypto";
+import { z } from "zod";
+import { pushDevice, type PushDevice, type PushSent } from "../../types/answers/push.ts";
+import type { Clock } from "../../types/clock.ts";
+import type { KeyValue } from "../../types/journal.ts";
+import type { Log } from "../../types/log.ts";
+import { MethodError, type GatewayEvent, type Scope } from "../../types/method.ts";
+import type { Secret } from "../../types/secret.ts";
+import { background } from "../../utils/background.ts";
+import type { Env } from "../../utils/env.ts";
+import { checkedUrl } from "../../utils/net/guard.ts";
+import { FetchRefused } from "../../utils/net/safe-fetch.ts";
+import { hasScope } from "../transport/scopes.ts";
+import {
+  areKeys,
+  canSign,
+  type DeliveryPorts,
+  newVapidKeys,
+  type PushMessage,
+  type PushOutcome,
+  PushQueue,
+  sendOnce,
+  type VapidKeys,
+} from "./delivery.ts";
+import {
+  effectiveOf,
+  isWantedNow,
+  newsIn,
+  type News,
+  type PushNotice,
+  OVER_WORDS,
+  payloadOf,
+  type PushWords,
+  wordsOf,
+} from "./notices.ts";
+
+/** Where keys and subscriptions are kept, as one text. */
+export interface PushStore {
+  read(): Promise<string | undefined>;
+  write(text: string): Promise<void>;
+}
+
+/** The store in the journal's small values. */
+export const pushIn = (values: KeyValue): PushStore => ({
+  read: () => values.get("web-push"),
+  write: (text) => values.set("web-push", text),
+});
+
+/** Whose subscription it is: of a paired device, or of a client with the gateway's own token or password, of which `login` is a mark. */
+const owner = z.object({ deviceId: z.string().nullable(), login: z.string(), scopes: z.array(z.string()) });
+export type PushOwner = z.output<typeof owner>;
+
+const subscription = z.object({
+  id: z.string(),
+  endpoint: z.string(),
+  keys: z.object({ p256dh: z.string(), auth: z.string() }),
+  owner,
+  createdAtMs: z.number(),
+  updatedAtMs: z.number(),
+  preferences: pushDevice,
+});
+type Subscription = z.output<typeof subscription>;
+
+/** A mark of what lets clients in, which says whether it is the same later. */
+export function loginMark({ token, password }: { readonly token: Secret; readonly password?: Secret }): string {
+  const text = JSON.stringify(["web-push", token.reveal(), password?.reveal()]);
+  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
+}
+
+/** Whom the gateway told of something that waits: their notifications are replaced when it does not wait any more. */
+const told = z.object({ tag: z.string(), to: z.array(z.string()), untilMs: z.number(), waits: z.string() });
+
+const kept = z.object({
+  vapid: z.object({ publicKey: z.string(), privateKey: z.string() }).optional(),
+  subscriptions: z.array(subscription),
+  told: z.array(told).default([]),
+});
+type Kept = z.output<typeof kept>;
+
+/** Of an owner, and of all. Beyond it, those go that were renewed longest ago. A device has one browser; the token's owner has several devices. */
+const MOST_OF_DEVICE = 3;
+const MOST_OF_TOKEN = 30;
+const MOST_SUBSCRIPTIONS = 200;
+const MOST_TOLD = 200;
+/** For how long a push service keeps the words that something does not wait any more. */
+const OVER_MS = 300_000;
+const TEST_MS = 60_000;
+/** A push service names an owner whom it can write to. */
+const SUBJECT = "https://www.npmjs.com/package/claw-gateway";
+
+export interface PushPorts {
+  readonly store: PushStore;
+  readonly clock: Clock;
+  readonly log: Pick<Log, "warn" | "error">;
+  /** `OPENCLAW_VAPID_PUBLIC_KEY`, `_PRIVATE_KEY` and `_SUBJECT` take the place of own keys. */
+  readonly env: Env;
+  /** Whether push services may have private addresses. */
+  readonly allowPrivate: () => boolean;
+  /** The owner's present scopes; undefined when they may not connect any more. */
+  readonly scopesOf: (owner: PushOwner) => readonly string[] | undefined;
+  /** Ends all that is on its way. */
+  readonly signal: AbortSignal;
+}
+
+/** Notifications for browsers whose page may be closed, by the push services that they name (RFC 8030, 8291, 8292). */
+export class WebPush {
+  readonly #ports: PushPorts;
+  readonly #delivery: DeliveryPorts;
+  readonly #queues = new Map<string, PushQueue>();
+  /** Subscriptions whose latest message did not arrive. */
+  readonly #failing = new Set<string>();
+  #kept: Kept;
+  #changing: Promise<unknown> = Promise.resolve();
+  #telling: Promise<unknown> = Promise.resolve();
+
+  private constructor(ports: PushPorts, found: Kept) {
+    this.#ports = ports;
+    this.#kept = found;
+    const { clock, allowPrivate, signal } = ports;
+    this.#delivery = { clock, allowPrivate, signal, identity: () => this.#identity() };
+  }
+
+  /** Replaces the notifications of an earlier process about what ended with it. */
+  static async open(ports: PushPorts): Promise<WebPush> {
+    const push = new WebPush(ports, await readKept(ports));
+    for (const { tag, waits } of push.#kept.told) if (waits === "process") push.#inOrder({ endedTag: tag });
+    return push;
+  }
+
+  /** How many browsers are told of approvals, whatever agent asks, and may decide them. */
+  get approvers(): number {
+    const now = this.#ports.clock.now();
+    const asked = { category: "approvalRequested", agentId: undefined } as const;
+    return this.#kept.subscriptions.filter(
+      (one) =>
+        !this.#failing.has(one.id) &&
+        isWantedNow(effectiveOf(one.preferences), asked, now) &&
+        this.#may(one, "operator.approvals"),
+    ).length;
+  }
+
+  async publicKey(): Promise<string> {
+    return (await this.#identity()).keys.publicKey;
+  }
+
+  /** Adds or renews a subscription. Throws `FORBIDDEN` for one of another owner, `INVALID_REQUEST` for one that nothing can be sent to. */
+  async subscribe(given: Pick<Subscription, "endpoint" | "keys">, by: PushOwner): Promise<string> {
+    this.#checkTarget(given);
+    const now = this.#ports.clock.now();
+    const id = randomUUID();
+    const { subscriptions } = await this.#change(({ subscriptions: all, ...rest }) => {
+      const known = all.find(({ endpoint }) => endpoint === given.endpoint);
+      if (known && this.#isAlive(known)) checkOwner(known, by);
+      const isSame = known !== undefined && isSameOwner(known.owner, by);
+      const fresh = { id, createdAtMs: now, preferences: pushDevice.parse({}) };
+      const next: Subscription = { ...fresh, ...(isSame && known), ...given, owner: by, updatedAtMs: now };
+      const others = all.filter((one) => one !== known && this.#isAlive(one));
+      return { ...rest, subscriptions: bounded([...others, next], by) };
+    });
+    return subscriptions.find(({ endpoint }) => endpoint === given.endpoint)?.id ?? id;
+  }
+
+  async unsubscribe(endpoint: string, by: PushOwner): Promise<void> {
+    await this.#forget(this.#own(endpoint, by));
+  }
+
+  /** Forgets the subscriptions of a device that may not connect any more. */
+  async forgetDevice(deviceId: string): Promise<void> {
+    if (!this.#kept.subscriptions.some(({ owner: of }) => of.deviceId === deviceId)) return;
+    await this.#change(({ subscriptions, ...rest }) => ({
+      ...rest,
+      subscriptions: subscriptions.filter(({ owner: of }) => of.deviceId !== deviceId),
+    }));
+  }
+
+  preferences(endpoint: string, by: PushOwner): PushDevice {
+    return this.#own(endpoint, by).preferences;
+  }
+
+  async prefer(endpoint: string, preferences: PushDevice, by: PushOwner): Promise<void> {
+    const { id } = this.#own(endpoint, by);
+    await this.#change(({ subscriptions, ...rest }) => ({
+      ...rest,
+      subscriptions: subscriptions.map((one) => (one.id === id ? { ...one, preferences } : one)),
+    }));
+  }
+
+  /** Sends a notification to the owner's browsers, whatever they want to be told. */
+  async test(words: PushWords, by: PushOwner): Promise<readonly PushSent[]> {
+    const own = this.#kept.subscriptions.filter((one) => isSameOwner(one.owner, by) && this.#isAlive(one));
+    const payload = payloadOf({ ...words, tag: "test", url: "./" });
+    const untilMs = this.#ports.clock.now() + TEST_MS;
+    const message: PushMessage = { tag: "test", payload, urgency: "high", untilMs };
+    return Promise.all(
+      own.map(async (one) => sentOf(one, await this.#ended(one, await sendOnce(one, message, this.#delivery)))),
+    );
+  }
+
+  /** Tells the browsers that want to be told of an event. Returns before it has done so. */
+  tell(event: GatewayEvent): void {
+    const news = newsIn(event, this.#ports.clock.now());
+    if (news) this.#inOrder(news);
+  }
+
+  /** What has ended is told after what was told of it. */
+  #inOrder(news: News): void {
+    const work = this.#telling.then(() => ("notice" in news ? this.#announce(news.notice) : this.#end(news.endedTag)));
+    this.#telling = work.catch((error: unknown) => this.#ports.log.error("a notification was not sent", { error }));
+  }
+
+  async #announce(notice: PushNotice): Promise<void> {
+    const { tag, untilMs, waits } = notice;
+    const known = this.#kept.told.find((one) => one.tag === tag)?.to ?? [];
+    const meant = this.#kept.subscriptions.filter((one) => this.#wants(one, notice) && !known.includes(one.id));
+    if (meant.length === 0) return;
+    const to = [...known, ...meant.map(({ id }) => id)];
+    // Kept before it is sent: after a crash, one notification too many is replaced, and none stays.
+    if (waits !== "not") await this.#noteTold((all) => [...all, { tag, to, untilMs, waits }].slice(-MOST_TOLD), tag);
+    for (const one of meant) this.#send(one, messageOf(notice, one));
+  }
+
+  async #end(tag: string): Promise<void> {
+    const found = this.#kept.told.find((one) => one.tag === tag);
+    if (!found) return;
+    await this.#noteTold((all) => all, tag);
+    const payload = payloadOf({ ...OVER_WORDS, tag, url: "./?view=needs", isOver: true });
+    const message: PushMessage = { tag, payload, urgency: "normal", untilMs: this.#ports.clock.now() + OVER_MS };
+    for (const one of this.#kept.subscriptions) {
+      if (!found.to.includes(one.id) || !this.#isAlive(one)) continue;
+      if (this.#queues.get(one.id)?.withdraw(tag) !== true) this.#send(one, message);
+    }
+  }
+
+  /** Notes what people were told of. A disk that takes no writes does not keep them from being told. */
+  async #noteTold(next: (others: Kept["told"]) => Kept["told"], tag: string): Promise<void> {
+    const now = this.#ports.clock.now();
+    const change = ({ told: all, ...rest }: Kept): Kept => ({
+      ...rest,
+      told: next(all.filter((one) => one.tag !== tag && one.untilMs > now)),
+    });
+    try {
+      await this.#change(change);
+    } catch (error) {
+      this.#kept = change(this.#kept);
+      this.#ports.log.warn("a notification could not be noted: after a restart it may stay on devices", { error });
+    }
+  }
+
+  #send(one: Subscription, message: PushMessage): void {
+    const queue = this.#queues.get(one.id) ?? new PushQueue(this.#delivery);
+    this.#queues.set(one.id, queue);
+    const sent = queue.send(one, message).then((outcome) => this.#ended(one, outcome));
+    background("a notification", sent, this.#ports.log);
+  }
+
+  /** Forgets a subscription that its browser has ended. Returns the outcome. */
+  async #ended(one: Subscription, outcome: PushOutcome): Promise<PushOutcome> {
+    const { id, endpoint } = one;
+    if (outcome.kind === "withdrawn") return outcome;
+    if (outcome.kind === "taken") this.#failing.delete(id);
+    else this.#failing.add(id);
+    if (outcome.kind === "gone") await this.#forget(one);
+    else if (outcome.kind !== "taken")
+      this.#ports.log.warn("a push service did not take a notification", {
+        service: new URL(endpoint).host,
+        ...outcome,
+      });
+    return outcome;
+  }
+
+  #wants(one: Subscription, notice: PushNotice): boolean {
+    return isWantedNow(effectiveOf(one.preferences), notice, this.#ports.clock.now()) && this.#may(one, notice.scope);
+  }
+
+  #isAlive(one: Subscription): boolean {
+    return this.#ports.scopesOf(one.owner) !== undefined;
+  }
+
+  #may({ owner: by }: Subscription, scope: Scope): boolean {
+    const scopes = this.#ports.scopesOf(by);
+    return scopes !== undefined && hasScope(new Set(scopes), scope);
+  }
+
+  #checkTarget({ endpoint, keys }: Pick<Subscription, "endpoint" | "keys">): void {
+    if (!areKeys(keys)) throw new MethodError("INVALID_REQUEST", "the keys are none of a browser's subscription");
+    try {
+      checkedUrl(endpoint, { allowPrivate: this.#ports.allowPrivate() });
+    } catch (error) {
+      if (!(error instanceof FetchRefused)) throw error;
+      throw new MethodError("INVALID_REQUEST", `the push service cannot be used: ${error.message}`, {
+        details: { fix: "Set gateway.push.allowPrivateNetwork where the push service is on a network of yours." },
+      });
+    }
+  }
+
+  /** The keys by which push services know this gateway, made at the first use. Throws `UNAVAILABLE` for keys of the operator that are none. */
+  async #identity(): Promise<{ readonly keys: VapidKeys; readonly subject: string }> {
+    const { env } = this.#ports;
+    const { OPENCLAW_VAPID_PUBLIC_KEY: publicKey, OPENCLAW_VAPID_PRIVATE_KEY: privateKey } = env;
+    const subject = env["OPENCLAW_VAPID_SUBJECT"] || SUBJECT;
+    if (publicKey && privateKey) {
+      const keys = { publicKey, privateKey };
+      if (canSign(keys)) return { keys, subject };
+      throw new MethodError(
+        "UNAVAILABLE",
+        "OPENCLAW_VAPID_PUBLIC_KEY and OPENCLAW_VAPID_PRIVATE_KEY are no keys of P-256 in base64url",
+      );
+    }
+    const known = this.#kept.vapid;
+    if (known) return { keys: known, subject };
+    const { vapid } = await this.#change((now) => ({ ...now, vapid: now.vapid ?? newVapidKeys() }));
+    if (!vapid) throw new Error("the keys are not kept");
+    return { keys: vapid, subject };
+  }
+
+  #own(endpoint: string, by: PushOwner): Subscription {
+    const known = this.#kept.subscriptions.find((one) => one.endpoint === endpoint);
+    if (!known) throw notBound();
+    checkOwner(known, by);
+    return known;
+  }
+
+  async #forget({ id, endpoint }: Subscription): Promise<void> {
+    await this.#change(({ subscriptions, ...rest }) => ({
+      ...rest,
+      // A browser may have subscribed anew meanwhile.
+      subscriptions: subscriptions.filter((one) => one.id !== id || one.endpoint !== endpoint),
+    }));
+  }
+
+  /** Changes are kept one after the other. One that the disk does not take is none. */
+  #change(nextOf: (now: Kept) => Kept): Promise<Kept> {
+    const changed = this.#changing.then(() => this.#write(nextOf(this.#kept)));
+    this.#changing = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #write(next: Kept): Promise<Kept> {
+    await this.#ports.store.write(JSON.stringify(next));
+    this.#kept = next;
+    this.#dropQueues();
+    return next;
+  }
+
+  #dropQueues(): void {
+    const ids = new Set(this.#kept.subscriptions.map(({ id }) => id));
+    for (const [id, queue] of this.#queues) {
+      if (ids.has(id)) continue;
+      queue.end();
+      this.#queues.delete(id);
+      this.#failing.delete(id);
+    }
+  }
+}
+
+async function readKept({ store, log, scopesOf }: PushPorts): Promise<Kept> {
+  const text = await store.read();
+  const none: Kept = { subscriptions: [], told: [] };
+  if (text === undefined) return none;
+  try {
+    const found = kept.parse(JSON.parse(text));
+    return { ...found, subscriptions: found.subscriptions.filter((one) => scopesOf(one.owner) !== undefined) };
+  } catch (error) {
+    log.error("the subscriptions to notifications cannot be read: devices have to subscribe again", { error });
+    return none;
+  }
+}
+
+function sentOf({ id: subscriptionId }: Subscription, outcome: PushOutcome): PushSent {
+  if (!("status" in outcome)) return { ok: false, subscriptionId, error: "error" in outcome ? outcome.error : "" };
+  const { kind, status: statusCode } = outcome;
+  const ok = kind === "taken";
+  return { ok, subscriptionId, statusCode, ...(!ok && { error: `the push service answered ${statusCode}` }) };
+}
+
+function messageOf(notice: PushNotice, { preferences }: Subscription): PushMessage {
+  const { tag, url, untilMs, category } = notice;
+  const payload = payloadOf({ ...wordsOf(notice, effectiveOf(preferences)), tag, url });
+  return { tag, payload, untilMs, urgency: category === "approvalRequested" ? "high" : "normal" };
+}
+
+/** The subscriptions, those that were renewed last at the end, without the oldest of this owner and of all where they are too many. */
+function bounded(all: readonly Subscription[], by: PushOwner): Subscription[] {
+  const most = by.deviceId === null ? MOST_OF_TOKEN : MOST_OF_DEVICE;
+  const own = all.filter((one) => isSameOwner(one.owner, by));
+  const dropped = new Set(own.slice(0, Math.max(own.length - most, 0)));
+  return all.filter((one) => !dropped.has(one)).slice(-MOST_SUBSCRIPTIONS);
+}
+
+const notBound = (): MethodError => new MethodError("FORBIDDEN", "subscription is not bound to this device");
+
+function checkOwner(known: Subscription, by: PushOwner): void {
+  if (!isSameOwner(known.owner, by)) throw notBound();
+}
+
+/** A client with a new token of the gateway is another one, as far as anybody knows. */
+const isSameOwner = (one: PushOwner, other: PushOwner): boolean =>
+  one.deviceId === other.deviceId && (one.deviceId !== null || one.login === other.login);

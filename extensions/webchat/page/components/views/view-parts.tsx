@@ -243,6 +243,8 @@ export function Pick<Value extends string>({ label, value, options, choose }: Pi
   );
 }
 
+const WEEK_MS = 7 * 24 * 60 * 60_000;
+
 /** A time and how long ago it is, such as `14:05, 3 min ago`; another day has its date. */
 export function when(at: number, now: number): string {
   const time = new Date(at);
@@ -250,7 +252,8 @@ export function when(at: number, now: number): string {
   const words = isToday
     ? time.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" })
     : time.toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" });
-  return at > now ? words : `${words}, ${ago(at, now)}`;
+  // What is older than a week has its date in place of its age.
+  return at > now || now - at >= WEEK_MS ? words : `${words}, ${ago(at, now)}`;
 }
 
 interface AgentPickProps {

@@ -63,6 +63,7 @@ export const ANSWERS = {
   "cron.status": cronAnswers.status,
   "cron.update": cronAnswers.update,
   "doctor.memory.status": memoryAnswers.status,
+  "doctor.run": systemAnswers.doctor,
   "exec.approval.list": approvalAnswers.list,
   "plugin.approval.list": approvalAnswers.list,
   "exec.approval.resolve": approvalAnswers.resolve,
@@ -131,6 +132,7 @@ export const ANSWERS = {
   "system.info": systemAnswers.info,
   "tools.catalog": toolAnswers.catalog,
   "tools.invoke": toolAnswers.invoke,
+  "update.history": systemAnswers.update,
   "usage.cost": usageAnswers.cost,
   "usage.status": usageAnswers.status,
 } as const;

@@ -36,6 +36,38 @@ describe.skipIf(!hasChromium)("the view of the health of the built gateway", () 
     await tab.shoot("health-end");
   });
 
+  test("the doctor is run by a button, and its findings and the last update are shown with what helps", async () => {
+    await world.home.writeConfig(twoModels(world.model, { tools: { allow: ["nothing_of_this_name", "read"] } }));
+    const versions = join(world.home.stateDir, "versions");
+    await mkdir(versions, { recursive: true, mode: 0o700 });
+    const from = { name: null, version: "0.0.1" };
+    const failed = {
+      id: "a",
+      kind: "update",
+      spec: "claw-gateway@latest",
+      from,
+      to: { name: "x", version: "9.9.9" },
+      steps: [{ step: "requested", at: "2026-11-01T10:00:00.000Z" }],
+      outcome: "rolled-back",
+      why: "The new gateway did not answer.",
+    };
+    await writeFile(join(versions, "updates.json"), JSON.stringify({ schema: 1, updates: [failed] }));
+    const tab = await world.browser.open(await world.home.start(), "?view=health", NARROW);
+    const version = region(tab, "Starts and version").getByRole("listitem", { name: /^Version / });
+    await version.getByText("The new gateway did not answer.").waitFor();
+    await version.getByText(/^last update, to 9\.9\.9, was rolled back/).waitFor();
+    const doctor = region(tab, "Doctor");
+    await doctor.getByRole("button", { name: "Run the doctor" }).click();
+    await doctor.getByText(/^\d+ checks are good/).waitFor();
+    await doctor
+      .getByText(/nothing_of_this_name/)
+      .first()
+      .waitFor();
+    await doctor.scrollIntoViewIfNeeded();
+    await tab.shoot("health-doctor-phone");
+    expect(await isWide(tab)).toBeLessThanOrEqual(0);
+  });
+
   test("a channel that cannot connect, a broken config and a refused model have their remedies, on a phone too", async () => {
     const telegram = { enabled: true, botToken: "1:refused", apiRoot: "http://127.0.0.1:9" };
     await world.home.writeConfig(twoModels(world.model, { channels: { telegram } }));

@@ -42,8 +42,51 @@ const grown = z.looseObject({
   fix: z.string(),
 });
 
+/** A run of the doctor, as `openclaw doctor --json` prints it. `status` is `ok`, `skip`, `warn` or `fail`. */
+const doctorReport = z.looseObject({
+  status: z.string(),
+  checks: z.array(
+    z.looseObject({
+      id: z.string(),
+      title: z.string(),
+      status: z.string(),
+      durationMs: z.number(),
+      results: z.array(
+        z.looseObject({
+          status: z.string(),
+          message: z.string(),
+          fix: z.string().optional(),
+          /** What `openclaw doctor --fix` would do. */
+          repair: z.string().optional(),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** The version that runs. `before`: the one to which `openclaw update back` returns. */
+const updateState = z.looseObject({
+  version: z.string(),
+  before: z.string().optional(),
+  /** The last update; without `outcome` it runs, or was interrupted. */
+  last: z
+    .looseObject({
+      kind: z.string(),
+      from: z.string(),
+      to: z.string(),
+      /** ISO 8601. */
+      at: z.string().optional(),
+      outcome: z.string().optional(),
+      why: z.string().optional(),
+    })
+    .optional(),
+  interrupted: z.boolean(),
+});
+
 /** The answers about the machine, the process and the disk. */
 export const systemAnswers = {
   info: systemFacts.extend({ eventLoop: eventLoopShape, processMemory: memoryShape }),
   growth: z.looseObject({ ts: z.number(), rows: z.array(grown) }),
+  doctor: doctorReport,
+  update: updateState,
 };

@@ -96,7 +96,7 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     title: t("Health"),
     icon: "pulse",
     methods: ["status", "system.info"],
-    load: async () => (await import("./views/health.tsx")).HealthView,
+    load: async () => (await import("./health/health.tsx")).HealthView,
   },
   logs: {
     title: t("Logs"),

@@ -150,5 +150,6 @@ function ofProcess({ eventLoop, upkeep }: Status): readonly Trouble[] {
 }
 
 /** The command with which a sentence ends. */
-const commandAtEnd = (text: string): string | undefined =>
+/** The command at the end of an advice; undefined when it ends with none. */
+export const commandAtEnd = (text: string): string | undefined =>
   /(?:: |; see |[Rr]un )(openclaw [^,;:]+?)\.?$/.exec(text)?.[1];

@@ -8,6 +8,7 @@ import { type SystemFacts, systemAnswers } from "../../../types/answers/system.t
 import { excessOf, growthOf, QUICK, shownGrowth } from "../../growth/growth.ts";
 import { reloadConfig } from "./reload.ts";
 import { cleanupMethods } from "./cleanup.ts";
+import { versionMethods } from "./version-methods.ts";
 import type { Parts } from "../parts/parts.ts";
 
 /** Parameters of methods that take none. */
@@ -49,6 +50,7 @@ const stabilityShape = z.looseObject({
 /** The protocol's methods about the machine, the process and its work. */
 export const systemMethods = (parts: Parts): readonly Method[] => [
   ...cleanupMethods(parts),
+  ...versionMethods(parts),
   defineMethod({
     name: "system.growth",
     scope: "operator.read",
@@ -80,21 +82,6 @@ export const systemMethods = (parts: Parts): readonly Method[] => [
     }),
     result: stabilityShape,
     run: async () => stability(),
-  }),
-  defineMethod({
-    name: "update.status",
-    scope: "operator.admin",
-    params: none,
-    result: z.looseObject({ sentinel: z.null(), updateAvailable: z.null() }),
-    // The gateway asks no registry for versions, and installs none.
-    run: async () => ({ sentinel: null, updateAvailable: null }),
-  }),
-  defineMethod({
-    name: "update.hold",
-    scope: "operator.admin",
-    params: none,
-    result: done,
-    run: async () => ({ ok: false }),
   }),
   defineMethod({
     name: "secrets.reload",

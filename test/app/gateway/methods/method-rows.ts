@@ -223,6 +223,8 @@ const ownRequests: readonly Request[] = [
   }),
   { method: "plugins.setEnabled", about: "of a broken one", params: { pluginId: "tea-pot", enabled: true } },
   once("plugins.retry", { pluginId: "tea-pot" }),
+  once("doctor.run"),
+  once("update.history"),
   once("policy.explain"),
   { method: "policy.explain", about: "of a stranger", params: { sender: "11", channel: "telegram", tool: "exec" } },
   { method: "policy.explain", about: "of a command", params: { command: "touch notes.txt" } },

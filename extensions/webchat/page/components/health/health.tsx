@@ -14,8 +14,9 @@ import {
   ViewFrame,
   type ViewProps,
   when,
-} from "./view-parts.tsx";
+} from "../views/view-parts.tsx";
 import { GrowthRows, MachineRows } from "./machine.tsx";
+import { Doctor, VersionRow } from "./upkeep.tsx";
 import { t } from "../../words/words.ts";
 
 type Status = Answers["status"];
@@ -49,7 +50,8 @@ export function HealthView(props: ViewProps): VNode {
           <MachineRows view={props} status={answer} />
           {mayAsk(props, "system.growth") && <GrowthRows view={props} />}
           <LastDay status={answer} />
-          <Starts status={answer} now={now} />
+          <Starts status={answer} now={now} view={props} />
+          <Doctor view={props} />
         </>
       )}
     </ViewFrame>
@@ -176,8 +178,14 @@ function LastDay({
   );
 }
 
+interface StartsProps {
+  readonly status: Status;
+  readonly now: number;
+  readonly view: ViewProps;
+}
+
 /** The starts that are known, and how a new version comes. */
-function Starts({ status, now }: { readonly status: Status; readonly now: number }): VNode {
+function Starts({ status, now, view }: StartsProps): VNode {
   const { starts = [], uptimeMs = 0, ts = now, version, config } = status;
   const [, ...before] = starts.toReversed();
   return (
@@ -194,24 +202,14 @@ function Starts({ status, now }: { readonly status: Status; readonly now: number
               )
         }
       />
-      <ListRow
-        title={t("Version {version}", { version: version ?? t("unknown") })}
-        facts={[t("a newer one is fetched, tried and put in its place by")]}
-      >
-        <TerminalCommand command="openclaw update" />
-      </ListRow>
-      {(config?.warnings ?? []).length > 0 ? (
-        <ListRow title={t("The config has warnings")} error={(config?.warnings ?? []).join(" ")}>
-          <TerminalCommand command="openclaw doctor" />
-        </ListRow>
-      ) : (
-        <ListRow
-          title={t("Everything that can be checked")}
-          facts={[t("config, keys, people, plugins, service, files")]}
-        >
-          <TerminalCommand command="openclaw doctor" />
-        </ListRow>
-      )}
+      <VersionRow view={view} version={version} now={now} />
+      <>
+        {(config?.warnings ?? []).length > 0 && (
+          <ListRow title={t("The config has warnings")} error={(config?.warnings ?? []).join(" ")}>
+            <TerminalCommand command="openclaw doctor" />
+          </ListRow>
+        )}
+      </>
     </RowList>
   );
 }

@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { size } from "../../model/format.ts";
-import { ListRow, RowList, useAnswer, ViewFrame, type ViewProps } from "./view-parts.tsx";
+import { ListRow, RowList, useAnswer, ViewFrame, type ViewProps } from "../views/view-parts.tsx";
 import { t } from "../../words/words.ts";
 
 /** A disk with less room than this share soon takes no writes. */

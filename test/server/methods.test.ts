@@ -256,6 +256,25 @@ test("chat.history shows messages and notices with stable ids and increasing num
   expect(JSON.stringify(answer)).toContain(JSON.stringify(seqOf(last)));
 });
 
+test("chat.inject tells the clients as of an answer", async () => {
+  const other = new RawClient(gateway.url);
+  await other.connect();
+  gateway.sessions.add("h7", []);
+  const answer = await client.request("chat.inject", { sessionKey: "h7", message: "by the way" });
+  const { messageId } = z.object({ messageId: z.string() }).parse(answer["payload"]);
+  expect(await other.event("chat")).toMatchObject({
+    payload: {
+      runId: `inject-${messageId}`,
+      sessionKey: "agent:main:h7",
+      agentId: "main",
+      seq: 0,
+      state: "final",
+      message: { role: "assistant", model: "gateway-injected", content: [{ type: "text", text: "by the way" }] },
+    },
+  });
+  other.close();
+});
+
 test("chat.history and chat.startup say what the tools of the messages did", async () => {
   const call = { type: "toolCall", id: "c1", name: "read", arguments: { path: "a.md" } } as const;
   gateway.sessions.add("h3", [

@@ -9,6 +9,8 @@ import { THINK_LEVELS } from "../../types/run/model.ts";
 import type { ServerPorts } from "../options.ts";
 import { checkCommand } from "../transport/scopes.ts";
 import type { Hub } from "../transport/hub.ts";
+import { agentOf } from "../../sessions/keys.ts";
+import { notWritten } from "./history.ts";
 import { Asides, questionAside } from "./aside.ts";
 import { attachmentsSchema, storeAttachments } from "./attachments.ts";
 import { defined } from "../../utils/defined.ts";
@@ -59,7 +61,7 @@ export function chatMethods(ports: ChatPorts, hub: Hub): readonly Method[] {
         return { ok: true, aborted: runIds.length > 0, runIds };
       },
     }),
-    injectMethod(ports),
+    injectMethod(ports, hub),
   ];
 }
 
@@ -109,8 +111,8 @@ const injectParams = z.looseObject({
   label: z.string().max(100).optional(),
 });
 
-/** Adds a notice to the chat that no model wrote. */
-function injectMethod(ports: Ports): Method {
+/** Adds a notice to the chat that no model wrote, and tells the clients as of an answer. */
+function injectMethod(ports: ChatPorts, hub: Hub): Method {
   return defineMethod({
     name: "chat.inject",
     scope: "operator.admin",
@@ -120,8 +122,13 @@ function injectMethod(ports: Ports): Method {
       requireKnownAgent(key, ports);
       const session = await ports.sessions.acquire(key);
       try {
-        const data = { text: label === undefined ? message : `[${label}]\n\n${message}` };
-        const messageId = await session.append({ type: "custom", customType: NOTICE_TYPE, data }, { durable: true });
+        const text = label === undefined ? message : `[${label}]\n\n${message}`;
+        const entry = { type: "custom", customType: NOTICE_TYPE, data: { text } } as const;
+        const messageId = await session.append(entry, { durable: true });
+        const about = { sessionKey: key, agentId: agentOf(key, ports.catalog.defaultAgent) };
+        const shown = notWritten([{ type: "text", text }], ports.clock.now());
+        const final = { runId: `inject-${messageId}`, ...about, seq: 0, state: "final", message: shown };
+        hub.publish({ event: "chat", payload: final, scope: "operator.read" });
         return { ok: true, messageId };
       } finally {
         session.release();

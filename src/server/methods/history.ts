@@ -381,11 +381,14 @@ function showNotice(
   return [{ message: { role: "user", content, timestamp: Date.parse(timestamp) || 0 }, runId }, answer];
 }
 
-function injected(content: readonly ShownBlock[], timestamp: string) {
+const injected = (content: readonly ShownBlock[], timestamp: string) => notWritten(content, Date.parse(timestamp) || 0);
+
+/** A message that no model wrote, in the form of an answer. `timestamp`: milliseconds since 1970. */
+export function notWritten(content: readonly ShownBlock[], timestamp: number) {
   return {
     role: "assistant",
     content,
-    timestamp: Date.parse(timestamp) || 0,
+    timestamp,
     api: "openclaw",
     provider: "openclaw",
     model: "gateway-injected",

@@ -6,6 +6,7 @@ import { hitsIn, saidMessages, type SaidMessage } from "../model/find.ts";
 import type { PageState } from "../model/state.ts";
 import { showInLog } from "./common/hooks.ts";
 import { Icon } from "./common/icons.tsx";
+import { approach } from "./turn-blocks.tsx";
 import { t } from "../words/words.ts";
 
 /** Messages of a conversation that are asked for at once. */
@@ -111,14 +112,15 @@ function useShownHit(hit: string | undefined, query: string, chat: Chat): void {
     if (hit === undefined) return undefined;
     let isWanted = true;
     let timer = 0;
-    const show = (): void => {
+    const show = (frames: number): void => {
       const turn = turnOf(hit);
-      if (isWanted && turn !== undefined) mark(turn, query);
+      if (!isWanted || frames === 0) return;
+      if (turn !== undefined) return mark(turn, query);
+      approach(hit);
+      timer = requestAnimationFrame(() => show(frames - 1));
     };
-    void chat.backTo(hit).then(() => {
-      // The page draws what was read in its next frame.
-      timer = requestAnimationFrame(() => (timer = requestAnimationFrame(show)));
-    });
+    // The page draws what was read in one of the next frames.
+    void chat.backTo(hit).then(() => show(MOST_FRAMES));
     return () => {
       isWanted = false;
       cancelAnimationFrame(timer);
@@ -126,6 +128,8 @@ function useShownHit(hit: string | undefined, query: string, chat: Chat): void {
     };
   }, [hit, query, chat]);
 }
+
+const MOST_FRAMES = 60;
 
 const turnOf = (messageId: string): HTMLElement | undefined =>
   [...document.querySelectorAll<HTMLElement>("li.turn")].find((turn) =>

@@ -4,12 +4,12 @@ import type { Chat } from "../model/chat.ts";
 import { isOpen, type PageState, type TurnVersions } from "../model/state.ts";
 import { turnActsOf } from "../model/turn-acts.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
-import { ErrorBoundary } from "./boundary.tsx";
 import { NOT_LOADED, useLoaded } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { FirstSteps } from "./setup/first-steps.tsx";
-import { TurnView } from "./turn.tsx";
 import type { PressedArrow } from "./turns/turn-acts.tsx";
+import { type KeyedTurn, TurnBlocks } from "./turn-blocks.tsx";
+import { textOf } from "./turn.tsx";
 import { t } from "../words/words.ts";
 
 const NO_METHODS: readonly string[] = [];
@@ -60,8 +60,8 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
 function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedTurn[] }): VNode {
   const { state, chat, shown } = props;
   const methods = state.hello?.methods ?? NO_METHODS;
-  const acts = useMemo(() => turnActsOf(shown, methods), [shown, methods]);
   const versions = useMemo(() => shownVersions(state, methods, shown), [state.transcript.versions, methods, shown]);
+  const turns = useMemo(() => keyed(shown, methods, versions), [shown, methods, versions]);
   const pressed: PressedArrow = useRef(undefined);
   const [facts, setFacts] = useState<readonly string[]>();
   const parser = useLoaded(
@@ -76,21 +76,7 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
   );
   return (
     <>
-      <ol class="turns">
-        {withKeys(shown).map(([key, turn], index) => (
-          <ErrorBoundary key={key} retryOn={turn} fallback={() => <PlainTurn turn={turn} />}>
-            <TurnView
-              turn={turn}
-              chat={chat}
-              acts={acts[index] ?? []}
-              versions={versions.get(turn.messageIds[0] ?? "")}
-              pressed={pressed}
-              markdown={parser?.Markdown}
-              showFacts={setFacts}
-            />
-          </ErrorBoundary>
-        ))}
-      </ol>
+      <TurnBlocks turns={turns} chat={chat} pressed={pressed} markdown={parser?.Markdown} showFacts={setFacts} />
       {facts !== undefined && dialog !== undefined && (
         <dialog.AnswerFacts view={{ state, chat }} runIds={facts} close={() => setFacts(undefined)} />
       )}
@@ -108,26 +94,19 @@ function shownVersions(
   return new Map(canShow ? versions.map((one) => [one.entryId, one]) : []);
 }
 
-/** A turn that could not be drawn, as plain text. */
-function PlainTurn(props: { turn: DisplayedTurn }): VNode {
-  return (
-    <li class={`turn ${props.turn.role}`}>
-      <div class="said">
-        <p class="plain">{textOf(props.turn)}</p>
-      </div>
-      <p class="outcome error">{t("This message could not be displayed; this is its text without formatting.")}</p>
-    </li>
-  );
-}
-
-/** Keys for the turns. A turn keeps its key when it becomes part of the transcript, so that opened details remain open. */
-function withKeys(shown: readonly DisplayedTurn[]): readonly (readonly [string, DisplayedTurn])[] {
+/** Keys for the turns, and what can be done with each. */
+function keyed(
+  shown: readonly DisplayedTurn[],
+  methods: readonly string[],
+  versions: ReadonlyMap<string, TurnVersions>,
+): readonly KeyedTurn[] {
   const used = new Set<string>();
-  return shown.map((turn) => {
+  const acts = turnActsOf(shown, methods);
+  return shown.map((turn, index) => {
     const byRun = `${turn.runIds[0]}:${turn.role}`;
     const key = turn.runIds.length === 0 || used.has(byRun) ? turn.id : byRun;
     used.add(key);
-    return [key, turn];
+    return { key, turn, acts: acts[index] ?? [], versions: versions.get(turn.messageIds[0] ?? "") };
   });
 }
 
@@ -199,11 +178,6 @@ function Announcements(props: { sessionKey: string; loaded: boolean; shown: read
       {spoken}
     </div>
   );
-}
-
-function textOf(turn: DisplayedTurn): string {
-  const texts = turn.parts.map((part) => (part.kind === "text" ? part.text : ""));
-  return [...texts, turn.error?.text ?? ""].filter((line) => line !== "").join("\n");
 }
 
 const IDEAS = [t("list the files"), t("read README.md"), t("run date")];

@@ -62,6 +62,24 @@ export function TurnView(props: TurnProps): VNode {
   );
 }
 
+/** A turn that could not be drawn, as plain text. */
+export function PlainTurn({ turn }: { readonly turn: DisplayedTurn }): VNode {
+  return (
+    <li class={`turn ${turn.role}`}>
+      <div class="said">
+        <p class="plain">{textOf(turn)}</p>
+      </div>
+      <p class="outcome error">{t("This message could not be displayed; this is its text without formatting.")}</p>
+    </li>
+  );
+}
+
+/** What a turn says, with its failure. */
+export function textOf(turn: DisplayedTurn): string {
+  const texts = turn.parts.map((part) => (part.kind === "text" ? part.text : ""));
+  return [...texts, turn.error?.text ?? ""].filter((line) => line !== "").join("\n");
+}
+
 /** The writer of a turn: visible for a named sender, otherwise only for screen readers. */
 function Speaker(props: { turn: DisplayedTurn }): VNode {
   const { role, sender } = props.turn;

@@ -571,6 +571,10 @@ function applySessionChange(store: Store, reading: Reading, payload: unknown): v
 }
 
 function applyRunEvent(store: Store, reading: Reading, received: { type: "chat" | "agent"; payload: unknown }): void {
+  if (isOfNoRun(received.payload)) {
+    const isShown = isOpen(store.state(), stringOr(fields(received.payload)["sessionKey"]));
+    return isShown ? refresh(store, reading.history()) : undefined;
+  }
   const knownBefore = store.state().exchanges;
   store.dispatch({ ...received, at: Date.now() });
   if (received.type !== "chat") return;
@@ -586,6 +590,9 @@ function applyRunEvent(store: Store, reading: Reading, received: { type: "chat" 
     );
   else if (isNew) refresh(store, reading.history());
 }
+
+/** Whether a message was added to a conversation without a run, as `chat.inject` does. */
+const isOfNoRun = (payload: unknown): boolean => stringOr(fields(payload)["runId"]).startsWith("inject-");
 
 function refresh(store: Store, reading: Promise<void>): void {
   reading.catch((error: unknown) => {

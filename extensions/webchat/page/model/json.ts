@@ -64,3 +64,12 @@ export function readJsonText(raw: string): unknown {
     return undefined;
   }
 }
+
+/** Whether two values of JSON are the same. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  const entries = Object.entries(one);
+  if (Array.isArray(one) !== Array.isArray(other) || entries.length !== Object.keys(other).length) return false;
+  return entries.every(([key, value]) => isSame(value, Reflect.get(other, key)));
+}

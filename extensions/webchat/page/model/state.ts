@@ -4,7 +4,7 @@ import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { agentInKey, plainKey } from "./format.ts";
 import type { AgentRow } from "./agents.ts";
-import { fields, stringOr } from "./json.ts";
+import { fields, isSame, stringOr } from "./json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
 import type { WaitingMessage } from "./waiting.ts";
 import type { TranscriptTurn } from "./transcript.ts";
@@ -379,11 +379,20 @@ function isLate(payload: unknown): boolean {
   return isEnd || event["stream"] === "usage";
 }
 
+/** Gives the turn as it was before where it is the same, so that it is not drawn again. */
+function unchanged(before: readonly TranscriptTurn[]): (turn: TranscriptTurn) => TranscriptTurn {
+  const known = new Map(before.map((turn) => [turn.id, turn]));
+  return (turn) => {
+    const old = known.get(turn.id);
+    return old !== undefined && isSame(old, turn) ? old : turn;
+  };
+}
+
 function afterHistory(state: PageState, action: Extract<Action, { type: "history" }>): PageState {
   if (!isOpen(state, action.sessionKey)) return state;
   const { hasMore } = action;
   const endedHere = state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey) && ended(exchange.reply));
-  const turns = withRuns(action.turns, endedHere, state.transcript.turns);
+  const turns = withRuns(action.turns, endedHere, state.transcript.turns).map(unchanged(state.transcript.turns));
   const last = turns.at(-1)?.last ?? 0;
   const exchanges = state.exchanges.filter((exchange) => {
     if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);

@@ -54,6 +54,25 @@ export function webFigures({ ours }) {
   ];
 }
 
+/** What a person waits for at the page, in milliseconds, and its size. A frame of 60 a second takes 16.7 ms. */
+export function pageFigures({ ours: [row] }) {
+  const frames = (name, { p50, max }) => [
+    figure(`page: frame ${name}, p50`, { unit: "ms", here: exactly(p50), target: atMost(17) }),
+    figure(`page: longest frame ${name}`, { unit: "ms", here: exactly(max), target: atMost(50) }),
+  ];
+  return [
+    figure("page: first view", { unit: "KB", here: exactly(row.firstBytes / 1000), target: atMost(200) }),
+    figure("page: first view after the answer of the gateway", {
+      unit: "ms",
+      here: spread(row.firstMs, (ms) => ms),
+      target: atMost(300),
+    }),
+    ...frames(`while ${row.perSecond} messages a second arrive`, row.latest),
+    ...frames(`of scrolling through ${row.messages} messages`, row.scrolled),
+    ...frames(`while ${row.perSecond} a second arrive below ${row.messages}`, row.all),
+  ];
+}
+
 /** How well and how fast notes are found. The limits of the search were chosen with two thirds of the questions. */
 export function memoryFigures({ ours: [row] }) {
   const answered = Object.entries(row.quality).flatMap(([mode, parts]) =>

@@ -46,6 +46,7 @@ const experiments = {
   schemas: { run: ["schemas.mjs"], figures: F.schemaFigures },
   web: { run: ["web.mjs", "15"], figures: F.webFigures },
   memory: { run: ["memory.mjs", "50000", "300"], figures: F.memoryFigures },
+  page: { run: ["page.mjs", "10000", "50", "10"], figures: F.pageFigures },
   plugins: { run: ["plugins.mjs", "15", "100", "3"], figures: F.pluginFigures },
 };
 

@@ -153,11 +153,8 @@ try {
     if (round < ROUNDS - 1) await page.close();
   }
   const page = browser.pages().at(-1);
-  console.error("first", JSON.stringify(views));
   const latest = await arrive(page);
-  console.error("latest", JSON.stringify(latest));
   const scrolled = await scrollThrough(page);
-  console.error("scrolled", JSON.stringify(scrolled));
   const all = await arrive(page);
   L.save("page", {
     messages,

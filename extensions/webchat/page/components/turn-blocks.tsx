@@ -25,8 +25,8 @@ interface DrawingProps {
 
 /** The most turns of a block. */
 const MOST = 12;
-/** A block that is as far from the window as this is not drawn. */
-const MARGIN = "1500px 0px";
+/** A block that is farther from the window than these pixels is not drawn. */
+const MARGIN_PX = 1500;
 
 /**
  * The turns of a conversation in blocks. A block that is far from what is seen is an empty space of its height, so that a long
@@ -76,7 +76,7 @@ function TurnBlock(props: BlockProps): VNode {
         if (!isSeen) height.current = list.offsetHeight;
         setFar(!isSeen);
       },
-      { root: list.closest(".log"), rootMargin: MARGIN },
+      { root: list.closest(".log"), rootMargin: `${MARGIN_PX}px` },
     );
     watcher.observe(list);
     return () => watcher.disconnect();

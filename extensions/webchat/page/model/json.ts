@@ -66,10 +66,10 @@ export function readJsonText(raw: string): unknown {
 }
 
 /** Whether two values of JSON are the same. */
-export function isSame(one: unknown, other: unknown): boolean {
+export function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   const entries = Object.entries(one);
   if (Array.isArray(one) !== Array.isArray(other) || entries.length !== Object.keys(other).length) return false;
-  return entries.every(([key, value]) => isSame(value, Reflect.get(other, key)));
+  return entries.every(([key, value]) => isSameJson(value, Reflect.get(other, key)));
 }

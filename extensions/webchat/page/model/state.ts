@@ -4,7 +4,7 @@ import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
 import type { Exchange, Picture, Sent } from "./exchanges.ts";
 import { agentInKey, plainKey } from "./format.ts";
 import type { AgentRow } from "./agents.ts";
-import { fields, isSame, stringOr } from "./json.ts";
+import { fields, isSameJson, stringOr } from "./json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
 import type { WaitingMessage } from "./waiting.ts";
 import type { TranscriptTurn } from "./transcript.ts";
@@ -384,7 +384,7 @@ function unchanged(before: readonly TranscriptTurn[]): (turn: TranscriptTurn) =>
   const known = new Map(before.map((turn) => [turn.id, turn]));
   return (turn) => {
     const old = known.get(turn.id);
-    return old !== undefined && isSame(old, turn) ? old : turn;
+    return old !== undefined && isSameJson(old, turn) ? old : turn;
   };
 }
 

@@ -49,10 +49,12 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
     return opened;
   });
   const opened = loadOnce(async () => {
-    const { SetupCodes, reachableAddress } = await import("./devices/setup-codes.ts");
+    const { SetupCodes, reachableAddress, proxiedAddress } = await import("./devices/setup-codes.ts");
     const owned = await openPush();
     const codes = new SetupCodes(clock);
-    const reachedAt = reachableAddress(options.host, portOf(app, options.port));
+    const reachedAt =
+      reachableAddress(options.host, portOf(app, options.port)) ??
+      proxiedAddress(options.access.allowedOrigins, options.page?.basePath ?? "");
     const calls = await openCalls(options, ports, { hub, presence, eventLoop, ...owned, codes, reachedAt });
     return { calls, admission: { gate, devices: owned.devices, codes } };
   });

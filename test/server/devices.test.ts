@@ -280,9 +280,25 @@ describe("a set-up code", () => {
     expect(second).toMatchObject({ error: { details: { code: "AUTH_BOOTSTRAP_TOKEN_INVALID" } } });
   });
 
+  test("has the address of the proxy with TLS that the config names for the page", async () => {
+    const code = async (allowedOrigins: readonly string[]) => {
+      const { server, url } = await startTestServer({ access: { allowedOrigins } });
+      const device = new Device(() => url);
+      const { client } = await device.connect({ token: TOKEN }, ["operator.admin", ...WIDE]);
+      const answer = await client.request("device.pair.setupCode", {});
+      await server.close(0);
+      return answer;
+    };
+    expect(await code(["http://127.0.0.1:18789", "https://claw.example.org:8443"])).toMatchObject({
+      payload: { gatewayUrl: "wss://claw.example.org:8443", urlSource: "gateway.controlUi.allowedOrigins" },
+    });
+    for (const none of [["https://localhost"], ["https://127.0.0.1", "http://claw.example.org"]])
+      expect(await code(none)).toMatchObject({ error: { message: expect.stringContaining("allowedOrigins") } });
+  });
+
   test("is refused where no other machine reaches the gateway, and for a kind of device that is not served", async () => {
     const by = await operator();
-    const params = [{}, { publicUrl: "not a url" }, { publicUrl: "https://a.example", bootstrapProfile: "node" }];
+    const params = [{ publicUrl: "not a url" }, { publicUrl: "https://a.example", bootstrapProfile: "node" }];
     for (const one of params) {
       expect(await by.request("device.pair.setupCode", one)).toMatchObject({ error: { code: "INVALID_REQUEST" } });
     }

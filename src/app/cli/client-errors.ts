@@ -6,11 +6,21 @@ export function unreachable(url: string, why: string): OpenClawError {
   const isRefused = why.includes("ECONNREFUSED");
   return new OpenClawError("GATEWAY_UNREACHABLE", {
     message: isRefused ? nobodyAt(url) : `The gateway at ${url} does not answer: ${why}.`,
-    fix: isRefused
-      ? "Start it: openclaw gateway run (as a service: openclaw gateway start)"
-      : "Look at it: openclaw gateway status, openclaw logs",
+    fix: whatToDo(url, isRefused),
   });
 }
+
+function whatToDo(url: string, isRefused: boolean): string {
+  if (isElsewhere(url))
+    return "Check the address, and that the gateway runs on that machine and can be reached from here.";
+  return isRefused
+    ? "Start it: openclaw gateway run (as a service: openclaw gateway start)"
+    : "Look at it: openclaw gateway status, openclaw logs";
+}
+
+/** Whether it is not on this machine. */
+const isElsewhere = (url: string): boolean =>
+  !/^(?:127\.|\[::1\]$|localhost$)/.test(URL.parse(url)?.hostname ?? "localhost");
 
 /** With port 0 the system chooses a port, which is unknown without a gateway. */
 const nobodyAt = (url: string): string =>
@@ -71,12 +81,32 @@ interface Refused {
   readonly fix: string | undefined;
 }
 
+/** The commands that list what methods take, by the beginning of a method's name. */
+const LISTS: readonly (readonly [begin: string, command: string])[] = [
+  ["approval", "openclaw approvals get"],
+  ["channels.", "openclaw channels list --all"],
+  ["cron.", "openclaw cron list"],
+  ["device.", "openclaw devices list"],
+  ["hooks.", "openclaw hooks list"],
+  ["inbox.", "openclaw inbox list --all"],
+  ["models.", "openclaw models list"],
+  ["outbox.", "openclaw outbox list --all"],
+  ["pairing.", "openclaw pairing list"],
+  ["plugins.", "openclaw plugins list"],
+  ["runs.", "openclaw runs list"],
+  ["session", "openclaw sessions list"],
+  ["tasks.", "openclaw tasks list"],
+];
+
+const listOf = (method: string): string =>
+  LISTS.find(([begin]) => method.startsWith(begin))?.[1] ?? "openclaw agents list";
+
 function errorOf(name: string | undefined, { method, message, fix }: Refused): OpenClawError | undefined {
   switch (name) {
     case "NOT_FOUND":
       return new OpenClawError("NOT_FOUND", {
         message: sentence(message),
-        fix: fix ?? "List what there is, then try again.",
+        fix: fix ?? `See what there is: ${listOf(method)}`,
       });
     case "INVALID_REQUEST":
       return new OpenClawError("USAGE", { message: sentence(message), fix: fix ?? "See the command's --help." });

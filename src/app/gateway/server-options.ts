@@ -152,7 +152,13 @@ function guarded(host: string, token: Secret): string {
 
 function hostFor(bind: string, custom: string | undefined): string {
   if (bind === "lan") return "0.0.0.0";
-  if (bind === "custom" && custom !== undefined) return custom;
+  if (bind === "custom") {
+    if (custom !== undefined) return custom;
+    throw new OpenClawError("BIND_REFUSED", {
+      message: 'The address "custom" needs one that is named.',
+      fix: "First: openclaw config set gateway.customBindHost <IP address>",
+    });
+  }
   if (bind === "tailnet") return tailnetAddress();
   return "127.0.0.1";
 }

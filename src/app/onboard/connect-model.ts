@@ -70,7 +70,8 @@ async function findModel(scene: ConnectScene, wish: ModelWish): Promise<Found | 
   if ("ok" in ref) return ref;
   const models = modelsFor(scene, wish, ref);
   const handle: ModelHandle | Missing = await models.find(ref);
-  if ("missing" in handle) return setupRefusalOf({ ref, kind: handle.because ?? "auth", said: handle.missing });
+  if ("missing" in handle)
+    return setupRefusalOf({ ref, kind: handle.because ?? "auth", said: handle.missing, hasKey: false });
   return { ref, handle, models, profile: handle.profile.id };
 }
 

@@ -77,6 +77,17 @@ export function reachableAddress(host: string, port: number): string | undefined
   return name === undefined ? undefined : `ws://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
 
+/**
+ * The URL of a socket behind a proxy on this machine, which speaks TLS: of the first origin of the config that is https and not this machine's.
+ * Undefined without one.
+ */
+export function proxiedAddress(origins: readonly string[], basePath: string): string | undefined {
+  const url = origins
+    .map((origin) => URL.parse(origin))
+    .find((one) => one?.protocol === "https:" && !/^(?:127\.|\[::1\]$|localhost$)/.test(one.hostname));
+  return url ? `wss://${url.host}${basePath}` : undefined;
+}
+
 /** The machine's first address that is not loopback. */
 function ownAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);

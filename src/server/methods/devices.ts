@@ -135,7 +135,9 @@ class DeviceDesk {
     if (!covers(caller, SCOPES_OF[access])) throw deny("you lack a scope that the device would get");
     const gatewayUrl = publicUrl === undefined ? reachedAt : socketUrl(publicUrl);
     if (gatewayUrl === undefined) {
-      throw deny("The gateway listens on loopback only: set gateway.bind, or name its address in publicUrl.");
+      throw deny(
+        "The gateway listens on loopback only: set gateway.bind, or name the proxy in gateway.controlUi.allowedOrigins, or its address in publicUrl (--url).",
+      );
     }
     const { setupId, bootstrapToken, expiresAtMs } = codes.issue(access);
     const code = JSON.stringify({ url: gatewayUrl, bootstrapToken, expiresAtMs });
@@ -144,7 +146,7 @@ class DeviceDesk {
       setupCode: Buffer.from(code).toString("base64url"),
       gatewayUrl,
       auth: "token" as const,
-      urlSource: publicUrl === undefined ? "gateway.bind" : "publicUrl",
+      urlSource: publicUrl === undefined ? sourceOf(gatewayUrl) : "publicUrl",
       access,
       expiresAtMs,
     };
@@ -192,6 +194,10 @@ class DeviceDesk {
 }
 
 const shownPending = (request: PendingDevice) => ({ ...request, role: ROLE, roles: [ROLE], isRepair: true });
+
+/** The gateway itself speaks no TLS. */
+const sourceOf = (url: string): string =>
+  url.startsWith("wss:") ? "gateway.controlUi.allowedOrigins" : "gateway.bind";
 
 /** Throws `MethodError` for what is no address of a gateway. */
 function socketUrl(text: string): string {

@@ -16,7 +16,7 @@ export interface MethodParts {
   /** Mark of the gateway's own token. */
   readonly login: string;
   readonly codes: SetupCodes;
-  /** Where other machines reach the gateway; undefined while it listens on loopback only. */
+  /** Where other machines reach the gateway; undefined while it listens on loopback only and no proxy is named. */
   readonly reachedAt: string | undefined;
   eventLoop(): EventLoopHealth;
 }

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { run, stateDir } from "../../kit/gateway/cli.ts";
 import { fakeGateway, Refusal } from "./fake-gateway.ts";
@@ -33,6 +33,24 @@ describe("channels add", () => {
     expect(file()).toContain('"source": "file"');
     expect(await cli("add", "--channel", "telegram", "--token-file", join(dir, "token"))).toMatchObject({ code: 0 });
     expect(file()).toContain('"tokenFile"');
+  });
+
+  test("a file with a token is there, and is named so that a gateway in another folder finds it", async () => {
+    const { cli, file, dir } = at();
+    const before = file();
+    for (const [path, why] of [
+      [join(dir, "none"), "There is no file"],
+      [dir, "is no file"],
+    ] as const)
+      for (const channel of ["telegram", "discord", "slack"]) {
+        const refused = await cli("add", "--channel", channel, "--token-file", path);
+        expect([channel, refused.code, refused.err]).toEqual([channel, 2, expect.stringContaining(why)]);
+      }
+    expect(file()).toBe(before);
+    writeFileSync(join(dir, "token"), "123:abc");
+    const path = relative(process.cwd(), join(dir, "token"));
+    expect(await cli("add", "--channel", "telegram", "--token-file", path)).toMatchObject({ code: 0 });
+    expect(file()).toContain(`"tokenFile": "${join(dir, "token")}"`);
   });
 
   test("a second account leaves the first one as the default", async () => {

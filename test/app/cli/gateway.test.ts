@@ -242,6 +242,34 @@ test("Ctrl-C ends the run too", async () => {
   expect(gateway.requests.at(-1)).toMatchObject({ method: "chat.abort", params: { sessionKey: "k" } });
 });
 
+test("an error of the gateway names the command that lists what there is", async () => {
+  const none = () => {
+    throw new Refusal("INVALID_REQUEST", "there is none", { kind: "NOT_FOUND" });
+  };
+  const gateway = await fakeGateway({ "skills.status": none, "pairing.approve": none, "device.pair.reject": none });
+  const env = { OPENCLAW_STATE_DIR: stateDir(`{ gateway: { port: ${gateway.port}, auth: { token: "${TOKEN}" } } }`) };
+  for (const [args, list] of [
+    [["skills", "list", "--agent", "x"], "openclaw agents list"],
+    [["pairing", "approve", "telegram", "x"], "openclaw pairing list"],
+    [["devices", "reject", "x"], "openclaw devices list"],
+  ] as const) {
+    const { code, err } = await run(args, env);
+    expect([code, err], args.join(" ")).toEqual([1, expect.stringContaining(list)]);
+  }
+});
+
+test("what to do about a gateway that does not answer depends on where it is", async () => {
+  const at = async (url: string) =>
+    (await run(["health"], { OPENCLAW_STATE_DIR: stateDir(), OPENCLAW_GATEWAY_URL: url })).err;
+  expect(await at("ws://127.0.0.1:1")).toContain("Start it: openclaw gateway run");
+  expect(await at("ws://gateway.invalid:1")).toMatch(/fix: Check the address/);
+});
+
+test("gateway run --bind custom wants an address that is named", async () => {
+  const refused = await ended(start(["gateway", "run", "--bind", "custom"], { OPENCLAW_STATE_DIR: stateDir("{}") }));
+  expect([refused.code, refused.err]).toEqual([78, expect.stringMatching(/BIND_REFUSED[^]*gateway\.customBindHost/)]);
+});
+
 test("errors of the gateway keep their meaning", async () => {
   const refusals: [Refusal, number, string][] = [
     [

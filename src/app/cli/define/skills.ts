@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { SkillFlags } from "../commands/skills/skill-state.ts";
 import type { SkillListFlags } from "../commands/skills/skills-list.ts";
 import type { SkillInstallFlags, SkillUpdateFlags } from "../commands/skills/skills-install.ts";
@@ -57,7 +57,7 @@ function defineInstalls(skills: Command, act: Act): void {
       )
       .description("show what a skill is, then install it for all agents, or for one")
       .option(AGENT, "into the workspace of this agent")
-      .option("--global", "into the skills of all agents, as without flags")
+      .addOption(new Option("--global", "into the skills of all agents, as without flags").conflicts("agent"))
       .option("--as <name>", "the name of its folder")
       .option("--version <version>", "this version of the registry, which no update changes"),
   ).action(
@@ -71,7 +71,7 @@ function defineInstalls(skills: Command, act: Act): void {
       .argument("[name]", "what was installed")
       .description("install the newest version from where a skill came from")
       .option(AGENT, "in the workspace of this agent")
-      .option("--global", "of the skills of all agents, as without flags")
+      .addOption(new Option("--global", "of the skills of all agents, as without flags").conflicts("agent"))
       .option("--all", "all installed skills"),
   ).action(
     act(async (io, name: string | undefined, flags: SkillUpdateFlags) =>

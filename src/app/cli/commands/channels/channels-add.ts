@@ -1,9 +1,11 @@
 import { text as readAll } from "node:stream/consumers";
-import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { promptedFlag, keysFrom, setupUsageError, setupErrorIn, withImplied } from "../../../../channels/setup.ts";
 import type { ChannelContribution } from "../../../../types/contribution.ts";
 import { OpenClawError } from "../../../../types/errors.ts";
+import { expandHome } from "../../../../utils/env.ts";
+import { unlessMissing } from "../../../../utils/missing.ts";
 import { findChannel } from "../../../accounts/channel-accounts.ts";
 import { checkAccountName, findPlace, putAccount, rawConfig, readAccountToBe } from "../../../accounts/channel-edit.ts";
 import { valueAt } from "../../../config/schema/problem.ts";
@@ -29,7 +31,7 @@ export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup 
   checkAccountName(account);
   const state = await readState(io);
   const isEnough = useEnv === true || (await isThere(state, id, account));
-  const flags = await filledIn(io, channel, setup, isEnough);
+  const flags = await withFiles(io, channel, await filledIn(io, channel, setup, isEnough));
   const before = await readAccountToBe(state.load, { channel: id, account });
   const keys = await fitting(io, channel, keysFrom(channel, Object.entries(flags), useEnv === true), before);
   await mkdir(dirname(state.load.path), { recursive: true, mode: 0o700 });
@@ -38,6 +40,22 @@ export async function channelsAdd(io: Io, { channel: id, account, useEnv, setup 
   const more = account === undefined ? "" : ` --account ${account}`;
   if (adapter.login) io.out(`Link it: openclaw channels login --channel ${id}${more}\n`);
   return 0;
+}
+
+/** The files that flags name, absolute: the gateway may run in another folder. Throws USAGE for one that is none. */
+async function withFiles(io: Io, { setup }: ChannelContribution, flags: SetupFlags): Promise<SetupFlags> {
+  const found = Object.entries(flags).map(async ([name, value]): Promise<readonly [string, string]> => {
+    const usage = setup.flags.find((flag) => flag.name === name)?.usage;
+    if (usage?.endsWith("-file <path>") !== true) return [name, value];
+    const path = resolve(expandHome(value, io.env));
+    const facts = await unlessMissing(stat(path));
+    if (facts?.isFile() === true) return [name, path];
+    throw new OpenClawError("USAGE", {
+      message: facts ? `${path} is no file.` : `There is no file ${path}.`,
+      fix: `Name the file with the token: ${usage}`,
+    });
+  });
+  return Object.fromEntries(await Promise.all(found));
 }
 
 /** Asks at a terminal for missing values. Throws USAGE for an account that cannot work. */

@@ -82,13 +82,11 @@ function givenKey(
   const typed = flagText(flags, flag);
   const found = envKey(provider, io.env, variables);
   if (flagText(flags, "secret-input-mode") === "ref") {
-    if (!found) {
-      if (typed === undefined) return undefined;
+    if (!found)
       throw usage(
         `--secret-input-mode ref keeps no key, and ${variables.join(" or ")} is not set.`,
         `Set ${variables[0] ?? "the variable"} for this command and for the gateway.`,
       );
-    }
     if (typed !== undefined && typed !== found.key)
       throw usage(
         `--${flag} is not the key that ${found.variable} has.`,

@@ -2,7 +2,7 @@ import { OpenClawError } from "../../../../types/errors.ts";
 import { canAsk } from "../../ask.ts";
 import type { Io } from "../../io.ts";
 import { adopt } from "./adopt.ts";
-import { checkTalkFlags, isOn, type Flags } from "./flags.ts";
+import { checkTalkFlags, flagText, isOn, type Flags } from "./flags.ts";
 
 /** `openclaw onboard`: by flags, or with questions at a terminal. Throws USAGE where there is nobody to ask. */
 export async function onboard(io: Io, flags: Flags): Promise<number> {
@@ -13,6 +13,10 @@ export async function onboard(io: Io, flags: Flags): Promise<number> {
   }
   checkTalkFlags(flags);
   if (!canAsk(io) || !io.isTerminal) throw nobodyToAsk();
+  if (flagText(flags, "mode") === "remote") {
+    const { onboardRemoteByTalk } = await import("./remote.ts");
+    return onboardRemoteByTalk(io, flags);
+  }
   const { onboardByTalk } = await import("./tour.ts");
   return onboardByTalk(io, flags);
 }

@@ -9,6 +9,7 @@ import { ErrorBoundary } from "./boundary.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { TokenForm } from "./gate.tsx";
 import { Banners, PageHeader } from "./header.tsx";
+import { useFocusKept } from "./common/focus-kept.ts";
 import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
 import { ConversationLog } from "./log.tsx";
 import { PalettePlace, usePalette } from "./palette/opener.tsx";
@@ -28,6 +29,7 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
   useEscape(running && !drawer && view === undefined, chat);
   useTitle(state, running);
   useFileDropsIgnored();
+  useFocusKept();
   const palette = usePalette();
   if (state.link.state === "unauthorized") {
     return <TokenForm message={state.link.message} offered={state.offered !== undefined} chat={chat} />;

@@ -57,7 +57,9 @@ function SessionFacts({ state }: { readonly state: PageState }): VNode {
   const demo = model.demo && (row?.provider === undefined || row.provider === model.provider);
   return (
     <>
-      <h1 tabIndex={-1}>{sessionTitle(state.sessionKey, row?.label)}</h1>
+      <h1 tabIndex={-1} dir="auto">
+        {sessionTitle(state.sessionKey, row?.label)}
+      </h1>
       {agent !== undefined && <span class="tag">{agent}</span>}
       {demo && <span class="tag">{t("demo model")}</span>}
       <Tokens state={state} />

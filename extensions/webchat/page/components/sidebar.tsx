@@ -115,7 +115,9 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
   return (
     <li class={open ? "session open" : "session"}>
       <button type="button" aria-current={open ? "page" : undefined} onClick={() => (chat.open(row.key), done())}>
-        <span class="session-title">{title}</span>
+        <span class="session-title" dir="auto">
+          {title}
+        </span>
         <span class="session-facts">
           {row.active && <span class="busy">{t("working")}</span>}
           {[agentTitle(state, row.key) ?? "", channel, when].filter((item) => item !== "").join(" · ")}

@@ -98,6 +98,30 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     expect(await shown("|a|b|\n|-|:-:|\n|c|d|")).toContain('<tr><td>c</td><td align="center">d</td></tr>');
   });
 
+  test("has formulas, which can neither act nor be endless", async () => {
+    await shown("Mass is $E = mc^2$, and\n\n$$\\int_0^1 \\frac{x}{2}\\,dx$$\n\nfor $5 or $6; `$x$`.\n\n```\n$y$\n```");
+    await expect.poll(() => page.locator(".formula math").count()).toBe(2);
+    expect((await page.locator(".formula").first().innerText()).normalize("NFKC").replace(/\s/g, "")).toBe("E=mc2");
+    expect(await page.locator(".formula-block math[display=block] mfrac").count()).toBe(1);
+    expect(await page.getByText("for $5 or $6; $x$.").count()).toBe(1);
+    expect(await page.locator("pre code").innerText()).toBe("$y$");
+    const evil = [
+      "\\href{javascript:alert(1)}{x}",
+      "\\htmlData{a=b}{x}",
+      "\\includegraphics{http://127.0.0.1/a.png}",
+      "\\def\\a{\\a\\a}\\a",
+      "\\rule{1000000em}{1em}",
+      "\\text{<img src=x onerror=alert(1)>}",
+    ];
+    await shown(evil.map((tex) => `$${tex}$`).join("\n\n"));
+    await expect.poll(() => page.locator(".formula math").count()).toBeGreaterThan(0);
+    expect(
+      await page.locator(".formula [href], .formula img, .formula [src], .formula [style], .formula a").count(),
+    ).toBe(0);
+    expect(await page.getByText("\\def\\a").count()).toBe(1);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThan(5000);
+  });
+
   test("has footnotes that lead to their text and back, and colours for code", async () => {
     await shown("Fish swim[^1].\n\n```ts\nconst fish = 1;\n```\n\n[^1]: They **do**.");
     await page.getByRole("button", { name: "Footnote 1" }).click();

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { asWritten, withFormulas, withoutFormulas } from "../../extensions/webchat/page/markdown/formulas.ts";
 import { withNoteMarks, withoutFootnotes } from "../../extensions/webchat/page/markdown/footnotes.ts";
 import { highlighted } from "../../extensions/webchat/page/markdown/highlight.ts";
 import { hitsIn, saidMessages } from "../../extensions/webchat/page/model/find.ts";
@@ -123,5 +124,37 @@ describe("the search in a conversation", () => {
     ]);
     expect(hitsIn(said, " big fish ")).toEqual(["a", "b"]);
     expect(hitsIn(said, " ")).toEqual([]);
+  });
+});
+
+describe("formulas", () => {
+  const texOf = (text: string): readonly string[] => withoutFormulas(text).formulas.map(({ tex }) => tex);
+
+  test.each([
+    ["$a+b$ and \\(c\\)", ["a+b", "c"]],
+    ["$$\na\n$$ \\[b\\]", ["a", "b"]],
+    ["$5 and $6, $7-$8, US$9 and 10$", []],
+    ["`$a$` and ``$b ` c$``", []],
+    ["~~~\n$a$\n```\n~~~\n$b$", ["b"]],
+    ["\\$a$ and $ b$ and $c $", []],
+    ["$a\nb$ and $$c\n\nd$$", []],
+    [`$${"x".repeat(5000)}$`, []],
+  ])("in %j", (text, formulas) => {
+    expect(texOf(text)).toEqual(formulas);
+  });
+
+  test("any text is itself again with its formulas as they were written, in linear time", () => {
+    const signs = fc.array(
+      fc.constantFrom("$", "$$", "\\(", "\\)", "\\[", "\\]", "`", "```", "\n", " ", "a", "1", "\uE0001"),
+    );
+    fc.assert(
+      fc.property(signs, (some) => {
+        const text = some.join("");
+        const { body, formulas } = withoutFormulas(text);
+        expect(formulas.length === 0 ? body : asWritten(body, formulas)).toBe(text);
+        expect(withFormulas(body).filter((piece) => typeof piece === "number" && piece >= formulas.length)).toEqual([]);
+      }),
+    );
+    for (const part of ["$", "\\(", "\\[", "$$a", "`$", "\\[a\\)"]) withoutFormulas(part.repeat(100_000));
   });
 });

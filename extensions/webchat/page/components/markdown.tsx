@@ -3,6 +3,7 @@ import { createContext, h } from "preact";
 import type { ComponentChildren, VNode } from "preact";
 import { useContext, useId, useMemo, useRef, useState } from "preact/hooks";
 import { withNoteMarks, withoutFootnotes, type Footnote } from "../markdown/footnotes.ts";
+import { asWritten, hasFormula, withFormulas, withoutFormulas, type Formula } from "../markdown/formulas.ts";
 import type { highlighted as Highlighted } from "../markdown/highlight.ts";
 import { markdownPieces } from "../markdown/markdown.ts";
 import type { Piece } from "../markdown/markdown.ts";
@@ -18,26 +19,35 @@ const SCHEMES = /^(?:https?:|mailto:|tel:|#)/i;
 /** A Markdown text, which may still grow: only the piece that changed is drawn again. */
 export function Markdown({ text, growing }: { text: string; growing: boolean }): VNode {
   const drawn = useRef<readonly Drawn[]>([]);
-  const { body, notes } = useMemo(() => withoutFootnotes(text), [text]);
+  const { body: whole, formulas } = useMemo(() => withoutFormulas(text), [text]);
+  const { body, notes } = useMemo(() => withoutFootnotes(whole), [whole]);
   drawn.current = useMemo(
     () => markdownPieces(body, growing).map((piece, index) => draw(piece, index, drawn.current[index])),
     [body, growing],
   );
   const id = useId();
   const pieces = drawn.current.map(({ view }) => view);
-  if (notes.length === 0) return <div class="markdown">{pieces}</div>;
+  const parts = useMemo(() => ({ id, notes, formulas }), [id, notes, formulas]);
+  if (notes.length + formulas.length === 0) return <div class="markdown">{pieces}</div>;
   return (
-    <NotesOfText.Provider value={{ id, notes }}>
+    <PartsOfText.Provider value={parts}>
       <div class="markdown">
         {pieces}
-        <Footnotes id={id} notes={notes} />
+        {notes.length > 0 && <Footnotes id={id} notes={notes} />}
       </div>
-    </NotesOfText.Provider>
+    </PartsOfText.Provider>
   );
 }
 
-/** The footnotes of the text around; `id` is unique to it on the page. */
-const NotesOfText = createContext<{ readonly id: string; readonly notes: readonly Footnote[] }>({ id: "", notes: [] });
+interface TextParts {
+  /** Unique to the text on the page. */
+  readonly id: string;
+  readonly notes: readonly Footnote[];
+  readonly formulas: readonly Formula[];
+}
+
+/** The footnotes and formulas of the text around. */
+const PartsOfText = createContext<TextParts>({ id: "", notes: [], formulas: [] });
 
 const noteId = (id: string, at: number): string => `note-${id}-${at}`;
 const markId = (id: string, at: number): string => `note-mark-${id}-${at}`;
@@ -64,9 +74,40 @@ function Footnotes({ id, notes }: { readonly id: string; readonly notes: readonl
   );
 }
 
+/** A text with its formulas, and the marks of its footnotes. */
+function RichText({ text }: { readonly text: string }): VNode {
+  const { formulas } = useContext(PartsOfText);
+  return (
+    <>
+      {withFormulas(text).map((piece, at) => {
+        const formula = typeof piece === "number" ? formulas[piece] : undefined;
+        if (formula !== undefined) return <FormulaView key={at} formula={formula} />;
+        return <NotedText key={at} text={String(piece)} />;
+      })}
+    </>
+  );
+}
+
+/** A formula; as it was written until it can be drawn, and when it is none. */
+function FormulaView({ formula: { tex, isBlock, source } }: { readonly formula: Formula }): VNode {
+  const drawing = useLoaded(
+    true,
+    () => import("../markdown/tex.ts"),
+    () => undefined,
+  );
+  const view = useMemo(() => drawing?.formulaView(tex, isBlock), [drawing, tex, isBlock]);
+  if (view === undefined) return <>{source}</>;
+  return <span class={isBlock ? "formula formula-block" : "formula"}>{view}</span>;
+}
+
+/** A text of code with the formulas as they were written. */
+function WrittenText({ text }: { readonly text: string }): VNode {
+  return <>{asWritten(text, useContext(PartsOfText).formulas)}</>;
+}
+
 /** A text with the marks of its footnotes. */
 function NotedText({ text }: { readonly text: string }): VNode {
-  const { id, notes } = useContext(NotesOfText);
+  const { id, notes } = useContext(PartsOfText);
   return (
     <>
       {withNoteMarks(text, notes).map((piece) =>
@@ -147,7 +188,8 @@ function blockView(block: Block, depth: number): VNode | VNode[] {
   }
 }
 
-function Code({ text, language }: { text: string; language: string }): VNode {
+function Code({ text: marked, language }: { text: string; language: string }): VNode {
+  const text = asWritten(marked, useContext(PartsOfText).formulas);
   const [label, setLabel] = useState(COPY);
   const colours = useLoaded(
     language !== "",
@@ -233,9 +275,9 @@ const MARKS = { bold: "strong", italic: "em", strike: "del" } as const;
 function inlineView(inline: Inline): ComponentChildren {
   switch (inline.type) {
     case "text":
-      return inline.text.includes("[^") ? <NotedText text={inline.text} /> : inline.text;
+      return inline.text.includes("[^") || hasFormula(inline.text) ? <RichText text={inline.text} /> : inline.text;
     case "code":
-      return <code dir="auto">{inline.text}</code>;
+      return <code dir="auto">{hasFormula(inline.text) ? <WrittenText text={inline.text} /> : inline.text}</code>;
     case "break":
       return <br />;
     case "mark":

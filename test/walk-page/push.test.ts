@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import type { CDPSession, Page, Worker } from "playwright-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { CERTIFICATE, FakeBrowser, FakePushService, type Delivered } from "../fakes/push-service.ts";
+import { call } from "../kit/gateway/rpc.ts";
 import { TOKEN } from "../kit/gateway/process.ts";
 import { hasChromium } from "../kit/page/chromium.ts";
 import { SOON, Tab } from "./browser.ts";
@@ -101,12 +102,17 @@ const shownBy = async (worker: Worker) =>
       ),
     );
 
+/** Takes hold of the notification that the browser shows, which a page may close. */
+const hold = (worker: Worker) =>
+  worker.evaluate(`self.registration.getNotifications().then(([shown]) => void (self.held = shown))`);
+
+/** Clicks the notification that was taken hold of. No window opens, since no person has clicked. */
 const click = (worker: Worker) =>
-  worker.evaluate(`self.registration.getNotifications().then(([notification]) => {
+  worker.evaluate(`{
     self.opened = [];
     self.clients.openWindow = async (url) => void self.opened.push(url);
-    self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
-  })`);
+    self.dispatchEvent(new NotificationEvent("notificationclick", { notification: self.held }));
+  }`);
 
 /** The service worker of the page's origin; earlier tests have left others. */
 async function workerOf(page: Page): Promise<Worker> {
@@ -179,8 +185,10 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
     writeFileSync(ca, CERTIFICATE?.cert ?? "");
     const gateway = { port: 0, auth: { token: TOKEN }, push: { allowPrivateNetwork: true } };
     await world.home.writeConfig(twoModels(world.model, { gateway }));
-    return world.home.start({ env: { NODE_EXTRA_CA_CERTS: ca } });
+    return again();
   }
+
+  const again = () => world.home.start({ env: { NODE_EXTRA_CA_CERTS: join(world.home.dir, "push-service.pem") } });
 
   test.each(["", "/claw"])(
     "it can be installed at the path '%s/', and its service worker takes control",
@@ -288,14 +296,20 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
       await expect
         .poll(() => shownBy(worker), SOON)
         .toEqual([{ title: "main", body: "The agent waits for your decision.\ntouch asked", silent: false }]);
+      await hold(worker);
       await click(worker);
       await expect
         .poll(() => worker.evaluate("self.opened"), SOON)
         .toEqual([`http://127.0.0.1:${gateway.port}/?view=needs`]);
-      await postman.bring(asked);
-      await expect.poll(() => shownBy(worker), SOON).toHaveLength(1);
+      // A document of the page that hears no message is led there by the browser.
+      expect(world.browser.complaints).toEqual([]);
+      await page.goto(`http://127.0.0.1:${gateway.port}/icon-192.png`);
+      await click(worker);
+      await page.getByRole("heading", { level: 1, name: "Needs you" }).waitFor();
       await page.goto(`http://127.0.0.1:${gateway.port}/`);
       await tab.connected();
+      // The browser's own document for a picture keeps to no policy.
+      world.browser.complaints.splice(0);
       await click(worker);
       await page.getByRole("heading", { level: 1, name: "Needs you" }).waitFor();
       await page.getByRole("button", { name: "Allow once" }).click();
@@ -312,4 +326,28 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
       await row.getByText("off", { exact: true }).waitFor();
     },
   );
+
+  test("a gateway that was killed has its subscriptions again, and replaces what ended with it", async () => {
+    const gateway = await start();
+    const { endpoint, keys } = new FakeBrowser(service);
+    await call(gateway, "push.web.subscribe", { endpoint, keys });
+    await gateway.kill("SIGKILL");
+    const second = await again();
+    await call(second, "exec.approval.request", { id: "a1", command: "ls", twoPhase: true });
+    const { topic } = (await service.nth(1)).headers;
+    await second.kill("SIGKILL");
+    const third = await again();
+    expect((await service.nth(2)).headers).toMatchObject({ topic, urgency: "normal" });
+    await call(third, "exec.approval.request", { id: "a2", command: "ls", twoPhase: true });
+    await service.nth(3);
+    await third.kill("SIGKILL");
+    // The key by which push services know the gateway is for its own user alone.
+    const names = readdirSync(world.home.stateDir, { recursive: true, encoding: "utf8" });
+    const holding = names.filter((name) => {
+      const file = join(world.home.stateDir, name);
+      return statSync(file).isFile() && readFileSync(file, "latin1").includes("privateKey");
+    });
+    expect(holding.length).toBeGreaterThan(0);
+    for (const name of holding) expect(statSync(join(world.home.stateDir, name)).mode & 0o077, name).toBe(0);
+  });
 });

@@ -10,14 +10,21 @@ const scope = new URL(worker.registration.scope);
 const addresses = new Set(["./", ...SHELL.files].map((name) => new URL(name, scope).pathname));
 
 worker.addEventListener("install", (event) => {
-  event.waitUntil(
-    caches
-      .open(CACHE)
-      // Not what the browser may have kept of an earlier build.
-      .then((cache) => cache.addAll([...addresses].map((path) => new Request(path, { cache: "reload" }))))
-      .then(() => worker.skipWaiting()),
-  );
+  event.waitUntil(keepShell().then(() => worker.skipWaiting()));
 });
+
+/** Keeps the page's files. Rejects where a proxy answers with a page of its own, such as its login: the browser tries again later. */
+async function keepShell(): Promise<void> {
+  const cache = await caches.open(CACHE);
+  const keep = async (path: string): Promise<void> => {
+    // Not what the browser may have kept of an earlier build.
+    const given = await fetch(path, { cache: "reload" });
+    const isText = given.headers.get("content-type")?.startsWith("text/html") === true;
+    if (!given.ok || given.redirected || isText !== (path === scope.pathname)) throw new Error(`not the page: ${path}`);
+    await cache.put(path, given);
+  };
+  await Promise.all([...addresses].map(keep));
+}
 
 worker.addEventListener("activate", (event) => {
   event.waitUntil(forgetOthers().then(() => worker.clients.claim()));
@@ -122,11 +129,26 @@ worker.addEventListener("notificationclick", (event) => {
 
 /** Goes to the address in a tab of the page, or in a new one. An address elsewhere leads to the page. */
 async function open(address: string): Promise<void> {
-  const wanted = URL.parse(address, scope);
-  const target = wanted?.href.startsWith(scope.href) === true ? wanted : scope;
+  const wanted = new URL(address, scope);
+  const target = wanted.href.startsWith(scope.href) ? wanted : scope;
   const [page] = await ownPages();
   if (!page) return void (await worker.clients.openWindow(target.href));
-  // The page goes there itself: a text that was not saved stays.
-  page.postMessage({ visit: target.search });
-  await page.focus();
+  // The browser may not let the worker do so, which changes nothing of what is next.
+  await page.focus().catch(() => undefined);
+  if (!(await visited(page, target)))
+    await page.navigate(target.href).catch(() => worker.clients.openWindow(target.href));
+}
+
+/** Within this time a page that has begun takes a message. */
+const TAKEN_MS = 2000;
+
+/** Whether the page went there itself, so that a text that was not saved stays. One that is still loading, or of an earlier build, does not. */
+function visited(page: WindowClient, { search }: URL): Promise<boolean> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.addEventListener("message", () => resolve(true));
+    port1.start();
+    setTimeout(() => resolve(false), TAKEN_MS);
+    page.postMessage({ visit: search }, [port2]);
+  });
 }

@@ -16,8 +16,10 @@ export function startWorker(visit: (query: string) => void): void {
   if (!("serviceWorker" in navigator)) return;
   // Without it the page works as well: it is not there while the gateway is away, and shows no notifications.
   navigator.serviceWorker.register("./sw.js").catch(() => undefined);
-  navigator.serviceWorker.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
-    if (isRecord(data) && typeof data["visit"] === "string") visit(data["visit"]);
+  navigator.serviceWorker.addEventListener("message", ({ data, ports }: MessageEvent<unknown>) => {
+    if (!isRecord(data) || typeof data["visit"] !== "string") return;
+    visit(data["visit"]);
+    for (const port of ports) port.postMessage("visited");
   });
   // Who comes to the page sees there what the notifications are about.
   window.addEventListener("focus", () => {

@@ -221,7 +221,16 @@ describe("keys", () => {
     const { env, dir } = stage();
     const { code, err } = await pipe(["models", "auth", "add", "--provider", "groq"], env, input);
     expect([code, err]).toEqual([2, expect.stringContaining(told)]);
+    expect(err).toContain("openclaw models auth add --provider groq < file");
     expect(() => readFileSync(join(dir, "credentials/auth-profiles.json"))).toThrow("ENOENT");
+  });
+
+  test("of a provider that nobody knows are stored with a warning", async () => {
+    const { env } = stage();
+    const odd = await pipe(["models", "auth", "add", "--provider", "nobody"], env, "key-1\n");
+    expect([odd.code, odd.err]).toEqual([0, expect.stringMatching(/cannot be used yet: nobody knows its provider/)]);
+    const known = await pipe(["models", "auth", "add", "--provider", "groq"], env, "gsk-1\n");
+    expect([known.code, known.err]).toEqual([0, ""]);
   });
 
   test("come from a login only at a terminal, and only where the provider has one", async () => {

@@ -46,8 +46,13 @@ describe("skills install", () => {
       /skill +tides[\s\S]*files +SKILL\.md, scripts\/tide\.sh[\s\S]*scripts +scripts\/tide\.sh/,
     );
     expect(asked.err).toMatch(/programs +no-such-tide\nvariables +TIDE_KEY/);
+    expect(asked.err).toContain("repeat the command with --yes.");
     expect(existsSync(installed("tides"))).toBe(false);
     expect(readdirSync(installed())).toEqual([]);
+    const single = await skills("install", join(from, "SKILL.md"), "--yes");
+    expect(single).toMatchObject({ code: 1, err: expect.stringContaining(`Name the folder that it is in: ${from}`) });
+    const both = await skills("install", from, "--yes", "--global", "--agent", "main");
+    expect([both.code, both.err]).toEqual([2, expect.stringContaining("cannot be used with")]);
 
     const done = await skills("install", from, "--yes");
     expect(done.code).toBe(0);

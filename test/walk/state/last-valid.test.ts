@@ -22,7 +22,10 @@ test("a broken config names the one that started well, which starts on request u
   const refused = await home.run(["gateway", "run"]);
   expect(refused.code).toBe(78);
   expect(refused.stderr).toContain("openclaw gateway run --last-valid-config");
-  expect((await home.run(["doctor", "--only", "app.config"])).stdout).toContain("--last-valid-config");
+  const { stdout } = await home.run(["doctor", "--only", "app.config", "--json"]);
+  expect(JSON.parse(stdout).checks[0].results[0].fix).toMatch(/--last-valid-config$/);
+  // Each sentence of a fix begins after a blank.
+  expect(stdout).not.toMatch(/undefined|[a-z.](?:The|Mend|Put|Run) /);
 
   const held = await home.start({ args: ["--last-valid-config"] });
   world.telegram.say("are you there?");
@@ -39,6 +42,13 @@ test("a broken config names the one that started well, which starts on request u
   expect(await held.kill()).toBe(0);
   expect(await (await home.start()).kill()).toBe(0);
   expect(JSON.parse(readFileSync(kept, "utf8"))).toMatchObject({ main: good.replace("100000", "90000") });
+});
+
+test("where no config is kept, the remedy of a broken one is whole and nothing more", async ({ world }) => {
+  const home = await world.home();
+  writeFileSync(home.configPath, "{ broken");
+  const { stdout } = await home.run(["doctor", "--only", "app.config", "--json"]);
+  expect(JSON.parse(stdout).checks[0].results[0].fix).toMatch(/^Mend line 1 of .*config validate$/);
 });
 
 test("undoing the mistake is a mend too", async ({ world }) => {

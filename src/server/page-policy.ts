@@ -17,6 +17,7 @@ export const pagePolicy = (host: string | undefined): Header => [
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
+    "media-src 'self' blob:",
     "worker-src 'self'",
     "manifest-src 'self'",
     `connect-src 'self'${socketsOf(host)}`,

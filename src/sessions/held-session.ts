@@ -18,6 +18,7 @@ import type {
 import type { ChatMessage } from "../types/run/model.ts";
 import { patchRow } from "./rows/row.ts";
 import type { RowStore } from "./rows/row-store.ts";
+import { NOTICE_TYPE } from "./transcript/history.ts";
 import type { AppendOptions, Transcript } from "./transcript/transcript.ts";
 
 /** The newest tokens of a conversation that a watcher gets before a reset. */
@@ -119,7 +120,8 @@ export class HeldSession implements Session {
     if (!this.#isRecorded) await this.#record();
     const id = await transcript.append(body, options);
     this.#keeper.rows.set(this.key, { ...this.entry, updatedAt: this.#keeper.now() });
-    this.#keeper.tell({ key: this.key, file: transcript.path, entryId: id });
+    const isNotice = body.type === "custom" && body.customType === NOTICE_TYPE;
+    this.#keeper.tell({ key: this.key, file: transcript.path, entryId: id, ...(isNotice && { isNotice }) });
     return id;
   }
 

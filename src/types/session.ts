@@ -292,6 +292,8 @@ export interface TranscriptUpdate {
   readonly file: string;
   /** The entry that was appended; unset when the conversation ended or begins anew. */
   readonly entryId?: string;
+  /** The entry is the gateway's own, for people. It may come after the end of the run that it belongs to. */
+  readonly isNotice?: boolean;
 }
 
 /** Chooses the sessions of an agent's chats in channels. */

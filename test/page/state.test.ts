@@ -32,7 +32,7 @@ const HELLO: Hello = {
 };
 
 function sent(runId: string, text: string): Action[] {
-  const message = { text, pictures: [], state: "queued" as const };
+  const message = { text, files: [], state: "queued" as const };
   return [
     { type: "send", runId, sent: message, at: 1 },
     { type: "sent", runId, state: "accepted" },
@@ -216,7 +216,7 @@ describe("the transcript", () => {
   });
 
   test("keeps a message in the queue until it was accepted", () => {
-    const queued: Action = { type: "send", runId: "r1", sent: { text: "hi", pictures: [], state: "queued" }, at: 1 };
+    const queued: Action = { type: "send", runId: "r1", sent: { text: "hi", files: [], state: "queued" }, at: 1 };
     const state = play(queued, sessions(9, { key: MAIN }), history(message("user", "old", 1)));
     expect(state.exchanges[0]?.sent?.state).toBe("queued");
     expect(seen(state)).toEqual(["user: old", "user: hi"]);

@@ -64,7 +64,7 @@ test("the page has headers that allow no other sources", async () => {
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-type")).toContain("text/html");
   expect(answer.headers.get("content-security-policy")).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
       "worker-src 'self'; manifest-src 'self'; " +
       `connect-src 'self' ws://127.0.0.1:${gateway.server.port} wss://127.0.0.1:${gateway.server.port}; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   );

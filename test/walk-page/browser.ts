@@ -19,6 +19,8 @@ const ARGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  "--use-fake-device-for-media-stream",
+  "--use-fake-ui-for-media-stream",
 ];
 
 /** What Chromium itself says when a gateway goes away; everything else on the console is a fault. */

@@ -26,6 +26,7 @@ export function watchEvents(ports: Ports, hub: Hub, signal: AbortSignal): void {
 async function relayUpdates(ports: Ports, hub: Hub, signal: AbortSignal): Promise<void> {
   const { sessions, clock, log } = ports;
   for await (const update of sessions.updates(signal)) {
+    if (update.isNotice === true) hub.announceSession(update.key, "notice", clock.now());
     if (!hub.isFollowed(update.key)) continue;
     try {
       hub.announceTranscript(update, clock.now(), await ports.written(update));

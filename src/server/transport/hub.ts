@@ -98,7 +98,17 @@ export class Hub {
   /** Publishes to the followers of the session list that a row changed. */
   announceSession(
     sessionKey: SessionKey,
-    reason: "create" | "patch" | "reset" | "delete" | "run" | "compact" | "rewind" | "branch-switch" | "fork",
+    reason:
+      | "create"
+      | "patch"
+      | "reset"
+      | "delete"
+      | "run"
+      | "compact"
+      | "rewind"
+      | "branch-switch"
+      | "fork"
+      | "notice",
     ts: number,
   ): void {
     this.publish({ event: "sessions.changed", payload: { sessionKey, reason, ts }, scope: "operator.read" });

@@ -53,7 +53,7 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
           {view === undefined && <ConversationLog state={state} chat={chat} />}
           <ShownView state={state} chat={chat} view={view} />
         </ErrorBoundary>
-        {/* The message that is being written stays, with its pictures. */}
+        {/* The message that is being written stays, with its files. */}
         <div class="foot" hidden={view !== undefined}>
           <ErrorBoundary retryOn={state} fallback={() => <DrawingFailed />}>
             {view === undefined && <Questions state={state} chat={chat} />}

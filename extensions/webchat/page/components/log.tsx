@@ -69,6 +69,11 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
     () => import("./markdown.tsx"),
     () => chat.showNotice(NOT_LOADED),
   );
+  const files = useLoaded(
+    shown.some(({ parts }) => parts.some(({ kind }) => kind === "file")),
+    () => import("./turns/files.tsx"),
+    () => chat.showNotice(NOT_LOADED),
+  );
   const dialog = useLoaded(
     facts !== undefined,
     () => import("./turns/answer-facts.tsx"),
@@ -76,7 +81,14 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
   );
   return (
     <>
-      <TurnBlocks turns={turns} chat={chat} pressed={pressed} markdown={parser?.Markdown} showFacts={setFacts} />
+      <TurnBlocks
+        turns={turns}
+        chat={chat}
+        pressed={pressed}
+        markdown={parser?.Markdown}
+        files={files?.FilePart}
+        showFacts={setFacts}
+      />
       {facts !== undefined && dialog !== undefined && (
         <dialog.AnswerFacts view={{ state, chat }} runIds={facts} close={() => setFacts(undefined)} />
       )}

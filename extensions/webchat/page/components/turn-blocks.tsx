@@ -6,7 +6,7 @@ import type { TurnAct } from "../model/turn-acts.ts";
 import type { DisplayedTurn } from "../model/view.ts";
 import { ErrorBoundary } from "./boundary.tsx";
 import type { PressedArrow } from "./turns/turn-acts.tsx";
-import { type MarkdownView, PlainTurn, TurnView } from "./turn.tsx";
+import { type FileView, type MarkdownView, PlainTurn, TurnView } from "./turn.tsx";
 
 /** A turn of the list. It keeps its key when it becomes part of the transcript, so that opened details remain open. */
 export interface KeyedTurn {
@@ -20,6 +20,7 @@ interface DrawingProps {
   readonly chat: Chat;
   readonly pressed: PressedArrow;
   readonly markdown: MarkdownView | undefined;
+  readonly files: FileView | undefined;
   readonly showFacts: (runIds: readonly string[]) => void;
 }
 
@@ -96,10 +97,10 @@ function TurnBlock(props: BlockProps): VNode {
 }
 
 /** The turns as they were drawn, while none of them has changed. */
-function useSame({ turns, chat, pressed, markdown, showFacts }: BlockProps, isFar: boolean): readonly VNode[] {
+function useSame({ turns, chat, pressed, markdown, files, showFacts }: BlockProps, isFar: boolean): readonly VNode[] {
   const before = useRef<{ of: readonly unknown[]; drawn: readonly VNode[] }>({ of: [], drawn: [] });
   if (isFar) return [];
-  const of = [markdown, ...turns.flatMap(({ key, turn, acts, versions }) => [key, turn, acts.join(), versions])];
+  const of = [markdown, files, ...turns.flatMap(({ key, turn, acts, versions }) => [key, turn, acts.join(), versions])];
   const { current } = before;
   if (of.length === current.of.length && of.every((one, at) => one === current.of[at])) return current.drawn;
   const drawn = turns.map(({ key, turn, acts, versions }) => (
@@ -111,6 +112,7 @@ function useSame({ turns, chat, pressed, markdown, showFacts }: BlockProps, isFa
         versions={versions}
         pressed={pressed}
         markdown={markdown}
+        files={files}
         showFacts={showFacts}
       />
     </ErrorBoundary>

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { shortCount, dollars } from "../model/format.ts";
 import { planOf, withLastPlan } from "../model/plan.ts";
+import type { ShownFile } from "../model/files.ts";
 import type { Part } from "../model/transcript.ts";
 import type { TurnVersions } from "../model/state.ts";
 import type { TurnAct } from "../model/turn-acts.ts";
@@ -17,6 +18,9 @@ const SPEAKERS = { user: t("You:"), assistant: t("Agent:"), note: t("Note:") } a
 /** Draws a Markdown text, which may still grow. */
 export type MarkdownView = (props: { text: string; growing: boolean }) => VNode;
 
+/** Draws a file of a message. */
+export type FileView = (props: { file: ShownFile; fetched: (url: string) => Promise<Blob> }) => VNode;
+
 interface TurnProps {
   readonly turn: DisplayedTurn;
   readonly chat: Chat;
@@ -26,13 +30,15 @@ interface TurnProps {
   readonly pressed: PressedArrow;
   /** Draws Markdown; until it is loaded, answers are shown as their source. */
   readonly markdown: MarkdownView | undefined;
+  /** Draws files; until it is loaded, they are shown by their names. */
+  readonly files: FileView | undefined;
   /** Shows how an answer was made. */
   readonly showFacts: (runIds: readonly string[]) => void;
 }
 
 /** A turn of the conversation. */
 export function TurnView(props: TurnProps): VNode {
-  const { turn, chat, acts, versions, pressed, markdown, showFacts } = props;
+  const { turn, chat, acts, versions, pressed, markdown, files, showFacts } = props;
   return useMemo(
     () => (
       <li
@@ -46,7 +52,9 @@ export function TurnView(props: TurnProps): VNode {
               key={part.kind === "tool" ? part.id : index}
               part={part}
               turn={turn}
+              chat={chat}
               markdown={markdown}
+              files={files}
               growing={turn.live === true && index === parts.length - 1}
             />
           ))}
@@ -58,7 +66,7 @@ export function TurnView(props: TurnProps): VNode {
         <TurnActs turn={turn} acts={acts} chat={chat} showFacts={showFacts} />
       </li>
     ),
-    [turn, chat, acts.join(), versions, markdown, showFacts],
+    [turn, chat, acts.join(), versions, markdown, files, showFacts],
   );
 }
 
@@ -86,13 +94,13 @@ function Speaker(props: { turn: DisplayedTurn }): VNode {
   return sender === undefined ? <span class="unseen">{SPEAKERS[role]}</span> : <span class="sender">{sender}</span>;
 }
 
-interface PartProps extends Pick<TurnProps, "turn" | "markdown"> {
+interface PartProps extends Pick<TurnProps, "turn" | "chat" | "markdown" | "files"> {
   readonly part: Part;
   readonly growing: boolean;
 }
 
 function PartView(props: PartProps): VNode | null {
-  const { part, turn, growing, markdown: Markdown } = props;
+  const { part, turn, chat, growing, markdown: Markdown, files: File } = props;
   switch (part.kind) {
     case "text":
       return turn.role === "user" || Markdown === undefined ? (
@@ -108,6 +116,12 @@ function PartView(props: PartProps): VNode | null {
           <summary>{growing ? t("Thinking…") : t("Thought")}</summary>
           <p class="plain">{part.text}</p>
         </details>
+      );
+    case "file":
+      return File === undefined ? (
+        <p class="plain">{part.file.name}</p>
+      ) : (
+        <File file={part.file} fetched={(url) => chat.file(url)} />
       );
     case "image":
       return <img class="picture" src={part.src} alt={part.name} />;

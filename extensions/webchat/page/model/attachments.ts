@@ -1,4 +1,5 @@
-import type { Picture } from "./exchanges.ts";
+import type { Sent } from "./exchanges.ts";
+import type { PageFile } from "./files.ts";
 import { size } from "./format.ts";
 import type { Limits } from "./protocol.ts";
 import { t } from "../words/words.ts";
@@ -7,33 +8,66 @@ import { t } from "../words/words.ts";
 const LONGEST_SIDE = 2048;
 /** JPEG quality of an image that is scaled down, 0 to 1. */
 const QUALITY = 0.85;
+/** The most files that the gateway takes with one message. */
+const MOST_FILES = 20;
+/** Bytes of a frame beside the text and the files of its message. */
+const OVERHEAD = 65_536;
 
-/** Images that are ready to send, and a line for each refused file. */
+/** Files that are ready to send, and a line for each refused one. */
 export interface ReadFiles {
-  readonly pictures: readonly Picture[];
+  readonly files: readonly PageFile[];
   readonly refusals: readonly string[];
 }
 
-/** Reads image files to send. An image above the gateway's limit is scaled down, or refused if it is still too large. */
-export async function readFiles(files: readonly File[], limits: Limits): Promise<ReadFiles> {
-  const read = await Promise.all(files.map((file) => readFile(file, Math.min(limits.image, limits.attachment))));
-  return {
-    pictures: read.flatMap((item) => (typeof item === "string" ? [] : [item])),
-    refusals: read.filter((item) => typeof item === "string"),
-  };
+/**
+ * Reads files to send beside those that are attached already. An image above the gateway's limit is scaled down. A file that is
+ * empty, too large, or too large together with the others is refused.
+ */
+export async function readFiles(
+  added: readonly File[],
+  attached: readonly PageFile[],
+  limits: Limits,
+): Promise<ReadFiles> {
+  const files: PageFile[] = [];
+  const refusals: string[] = [];
+  for (const file of added) {
+    const read = await readOrRefuse(file, [...attached, ...files], limits);
+    if (typeof read === "string") refusals.push(read);
+    else files.push(read);
+  }
+  return { files, refusals };
 }
 
-async function readFile(file: File, limit: number): Promise<Picture | string> {
-  if (!file.type.startsWith("image/")) return t("{name} is not an image.", { name: file.name });
-  const fitting = file.size <= limit ? file : await scaledDown(file);
-  if (fitting === undefined) return t("{name} could not be read as an image.", { name: file.name });
-  if (fitting.size > limit)
-    return t("{name} is {size}; the gateway accepts images up to {limit}.", {
-      name: file.name,
-      size: size(file.size),
-      limit: size(limit),
+async function readOrRefuse(file: File, before: readonly PageFile[], limits: Limits): Promise<PageFile | string> {
+  const { name } = file;
+  if (before.length >= MOST_FILES)
+    return t("{name} was left out: a message can have {most} files.", { name, most: MOST_FILES });
+  if (file.size === 0) return t("{name} is empty or a folder, which cannot be sent.", { name });
+  try {
+    return await readFile(file, before, limits);
+  } catch {
+    return t("{name} could not be read.", { name });
+  }
+}
+
+async function readFile(file: File, before: readonly PageFile[], limits: Limits): Promise<PageFile | string> {
+  const { name } = file;
+  const isImage = file.type.startsWith("image/");
+  const limit = isImage ? Math.min(limits.image, limits.attachment) : limits.attachment;
+  const fitting = (file.size > limit && isImage ? await scaledDown(file) : undefined) ?? file;
+  if (fitting.size > limit) {
+    const sizes = { name, size: size(fitting.size), limit: size(limit) };
+    return isImage
+      ? t("{name} is {size}; the gateway accepts images up to {limit}.", sizes)
+      : t("{name} is {size}; the gateway accepts files up to {limit}.", sizes);
+  }
+  const most = limits.payload - OVERHEAD;
+  if ((fitting.size * 4) / 3 > most - bytesOf(before))
+    return t("{name} does not fit: the files of one message can have {limit}. Send it in a message of its own.", {
+      name,
+      limit: size((most * 3) / 4),
     });
-  return { name: file.name, mimeType: fitting.type, data: await base64(fitting) };
+  return { name, mimeType: fitting.type, size: fitting.size, data: await base64(fitting) };
 }
 
 async function scaledDown(file: File): Promise<Blob | undefined> {
@@ -61,3 +95,34 @@ export function base64(blob: Blob): Promise<string> {
     reader.readAsDataURL(blob);
   });
 }
+
+/** The bytes of a file of a conversation. Rejects with an `Error` whose message is for the person. */
+export async function fileBytes(url: string, token: string | undefined): Promise<Blob> {
+  const address = new URL("./__openclaw__/assistant-media", location.href);
+  address.search = new URLSearchParams({ source: url }).toString();
+  const answer = await fetch(address, { headers: { authorization: `Bearer ${token ?? ""}` } }).catch(
+    (cause: unknown) => {
+      throw new Error(t("The gateway cannot be reached."), { cause });
+    },
+  );
+  if (answer.ok) return answer.blob();
+  throw new Error(
+    answer.status === 404
+      ? t("The gateway does not keep this file any more.")
+      : t("The gateway answered {status}.", { status: String(answer.status) }),
+  );
+}
+
+const bytesOf = (files: readonly PageFile[]): number => files.reduce((sum, { data }) => sum + data.length + 500, 0);
+
+/** The approximate bytes of the message in a frame. UTF-8 has up to three bytes per UTF-16 unit. */
+export const frameBytes = ({ text, files }: Sent): number => bytesOf(files) + text.length * 3 + 4096;
+
+/** A file in a request. */
+export const attachmentOf = ({ name, mimeType, data, durationMs }: PageFile): Record<string, unknown> => ({
+  type: durationMs === undefined ? (mimeType.split("/")[0] ?? "file") : "voice",
+  mimeType: mimeType === "" ? undefined : mimeType,
+  fileName: name,
+  content: data,
+  durationMs,
+});

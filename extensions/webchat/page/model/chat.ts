@@ -11,13 +11,15 @@ import {
   wasTried,
   type Tokens,
 } from "./address.ts";
+import { attachmentOf, fileBytes, frameBytes } from "./attachments.ts";
 import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
-import type { Exchange, Picture, Sent } from "./exchanges.ts";
+import type { Exchange, Sent } from "./exchanges.ts";
+import type { PageFile } from "./files.ts";
 import { agentInKey, isOwnChat, reachedPerson, size, titleOf } from "./format.ts";
 import { fields, stringOr } from "./json.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
-import { isOpen, openRow, type Panel, type PageView } from "./state.ts";
+import { type Editing, isOpen, openRow, type Panel, type PageView } from "./state.ts";
 import type { Store } from "./store.ts";
 import { answeredLast, copyEnd, editingOf, lastOwn, markdownOf } from "./turn-acts.ts";
 import { type DisplayedTurn, shownTurns } from "./view.ts";
@@ -103,9 +105,9 @@ export class Chat {
   }
 
   /** Sends a message now, or as soon as the gateway is connected; never twice. */
-  send(message: string, pictures: readonly Picture[]): void {
+  send(message: string, files: readonly PageFile[]): void {
     const runId = crypto.randomUUID();
-    const sent = { text: message, pictures, state: "queued" as const };
+    const sent = { text: message, files, state: "queued" as const };
     this.#store.dispatch({ type: "send", runId, sent, at: Date.now() });
     this.#attempt(this.#deliver(runId));
   }
@@ -115,24 +117,20 @@ export class Chat {
     const sent = this.#store.state().exchanges.find((exchange) => exchange.runId === runId)?.sent;
     if (sent === undefined) return;
     this.#store.dispatch({ type: "dropped", runId });
-    this.send(sent.text, sent.pictures);
+    this.send(sent.text, sent.files);
   }
 
   /** Lets the person write a message of the open session anew; ends that when called without one. */
   edit(turn?: DisplayedTurn): void {
-    const { sessionKey, composing } = this.#store.state();
-    const before = composing.editing;
-    if (before !== undefined) keepDraft(draftPlace(sessionKey, before), "");
-    const editing = turn && editingOf(turn);
-    if (editing !== undefined) keepDraft(draftPlace(sessionKey, editing), editing.text);
-    this.#store.dispatch({ type: "edit", editing });
+    if (turn === undefined) this.#startEditing(undefined);
+    else this.#attempt(this.#edit(turn));
   }
 
   /** Takes back a message of the open session with everything after it, and sends another in its place. */
-  replace(entryId: string, message: string, pictures: readonly Picture[]): void {
+  replace(entryId: string, message: string, files: readonly PageFile[]): void {
     if (this.#isReplacing) return;
     this.#isReplacing = true;
-    const replaced = this.#replace(entryId, message, pictures);
+    const replaced = this.#replace(entryId, message, files);
     this.#attempt(replaced.finally(() => (this.#isReplacing = false)));
   }
 
@@ -150,8 +148,12 @@ export class Chat {
   /** Sends the message to which the last answer is one again in its place, for another answer. */
   retryLast(): void {
     const said = answeredLast(this.#shown());
-    const again = said && editingOf(said);
-    if (again !== undefined) this.replace(again.entryId, again.text, again.pictures);
+    if (said !== undefined) this.#attempt(this.#retry(said));
+  }
+
+  /** The bytes of a file of a conversation. Rejects with an `Error` whose message is for the person. */
+  file(url: string): Promise<Blob> {
+    return fileBytes(url, this.#token);
   }
 
   /** Opens a new chat with a copy of the conversation: up to an answer, or before a message, whose text is then in the box. */
@@ -378,7 +380,7 @@ export class Chat {
     await this.#nameAfter(sessionKey, sent.text);
   }
 
-  async #replace(entryId: string, message: string, pictures: readonly Picture[]): Promise<void> {
+  async #replace(entryId: string, message: string, files: readonly PageFile[]): Promise<void> {
     const { sessionKey } = this.#store.state();
     await this.#connection.request("sessions.rewind", { sessionKey, entryId });
     const isShown = isOpen(this.#store.state(), sessionKey);
@@ -388,18 +390,37 @@ export class Chat {
     try {
       await this.#reading.branched();
     } finally {
-      this.send(message, pictures);
+      this.send(message, files);
     }
+  }
+
+  #startEditing(editing: Editing | undefined): void {
+    const { sessionKey, composing } = this.#store.state();
+    const before = composing.editing;
+    if (before !== undefined) keepDraft(draftPlace(sessionKey, before), "");
+    if (editing !== undefined) keepDraft(draftPlace(sessionKey, editing), editing.text);
+    this.#store.dispatch({ type: "edit", editing });
+  }
+
+  async #edit(turn: DisplayedTurn): Promise<void> {
+    const { sessionKey } = this.#store.state();
+    const editing = await editingOf(turn, (url) => this.file(url));
+    if (isOpen(this.#store.state(), sessionKey)) this.#startEditing(editing);
+  }
+
+  async #retry(said: DisplayedTurn): Promise<void> {
+    const again = await editingOf(said, (url) => this.file(url));
+    if (again !== undefined) this.replace(again.entryId, again.text, again.files);
   }
 
   async #abort(): Promise<void> {
     const { sessionKey, waiting } = this.#store.state();
     const runs = new Set(waiting.map(({ runId }) => runId));
     await this.#connection.request("chat.abort", { sessionKey });
-    // A message that has begun to be answered is in the transcript, and one with pictures stays where it can be sent again.
+    // A message that has begun to be answered is in the transcript, and one with files stays where it can be sent again.
     const dropped = this.#store.state().exchanges.filter((exchange) => {
       const isUnbegun = exchange.reply.parts.length === 0 && exchange.reply.state !== "running";
-      return runs.has(exchange.runId) && isUnbegun && exchange.sent?.pictures.length === 0;
+      return runs.has(exchange.runId) && isUnbegun && exchange.sent?.files.length === 0;
     });
     if (dropped.length === 0) return;
     for (const { runId } of dropped) this.#store.dispatch({ type: "dropped", runId });
@@ -417,11 +438,12 @@ export class Chat {
 
   async #editLast(): Promise<void> {
     const last = lastOwn(this.#shown());
-    if (last === undefined || last.messageIds.length > 0) return this.edit(last);
+    if (last === undefined) return;
+    if (last.messageIds.length > 0) return this.#edit(last);
     // The transcript has a message before its answer ends.
     await this.#reading.history();
     const written = lastOwn(this.#shown());
-    if (written !== undefined && written.messageIds.length > 0) this.edit(written);
+    if (written !== undefined && written.messageIds.length > 0) await this.#edit(written);
   }
 
   #shown(): readonly DisplayedTurn[] {
@@ -509,17 +531,9 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(fields(error)["message"]);
 }
 
-function sendParams({ sessionKey, runId }: Exchange, sent: Sent): Record<string, unknown> {
-  const attachments = sent.pictures.map(({ mimeType, name, data }) => {
-    return { type: "image", mimeType, fileName: name, content: data };
-  });
-  const params = { sessionKey, message: sent.text, idempotencyKey: runId };
-  return attachments.length === 0 ? params : { ...params, attachments };
-}
-
-/** The approximate bytes of the message in a frame. UTF-8 has up to three bytes per UTF-16 unit. */
-function frameBytes(message: Sent): number {
-  return message.pictures.reduce((sum, picture) => sum + picture.data.length + 200, message.text.length * 3 + 4096);
+function sendParams({ sessionKey, runId }: Exchange, { text, files }: Sent): Record<string, unknown> {
+  const params = { sessionKey, message: text, idempotencyKey: runId };
+  return files.length === 0 ? params : { ...params, attachments: files.map(attachmentOf) };
 }
 
 /** Reads of outdated data, for events that change nothing else. */
@@ -565,9 +579,10 @@ function applySessionChange(store: Store, reading: Reading, payload: unknown): v
   const { sessionKey, reason } = fields(payload);
   refresh(store, reading.sessions());
   const key = stringOr(sessionKey);
-  if (!OTHER_TRANSCRIPT.has(reason) || !isOpen(store.state(), key)) return;
-  store.dispatch({ type: "rewound", sessionKey: key });
-  refresh(store, reading.branched());
+  const isOther = OTHER_TRANSCRIPT.has(reason);
+  if (!isOpen(store.state(), key) || (!isOther && reason !== "notice")) return;
+  if (isOther) store.dispatch({ type: "rewound", sessionKey: key });
+  refresh(store, isOther ? reading.branched() : reading.history());
 }
 
 function applyRunEvent(store: Store, reading: Reading, received: { type: "chat" | "agent"; payload: unknown }): void {

@@ -1,21 +1,15 @@
 import { fields, nonEmpty, number, stringOr } from "./json.ts";
+import type { PageFile } from "./files.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
 import { readParts, resultText } from "./transcript.ts";
 import type { Part, ToolPart } from "./transcript.ts";
 import { t } from "../words/words.ts";
 
-/** An image that is sent to the gateway; `data` is base64. */
-export interface Picture {
-  readonly name: string;
-  readonly mimeType: string;
-  readonly data: string;
-}
-
 /** A message that was written on this page, and its state. */
 export interface Sent {
   readonly text: string;
-  readonly pictures: readonly Picture[];
+  readonly files: readonly PageFile[];
   readonly thinking?: string | undefined;
   readonly state: "queued" | "sending" | "accepted" | "failed";
   /** Whether the message was sent at least once: the gateway may have it although there was no answer. */

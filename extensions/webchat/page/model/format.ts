@@ -139,3 +139,11 @@ export const seconds = (ms: number): string =>
 export function dollars(usd: number): string | undefined {
   return usd > 0 ? `$${usd.toFixed(usd >= 0.1 ? 2 : 4)}` : undefined;
 }
+
+/** A length of time as a clock shows it: `0:07`, `12:30`, `1:02:03`. */
+export function clockTime(ms: number): string {
+  const all = Math.floor(ms / 1000);
+  const [hours, minutes, rest] = [Math.floor(all / 3600), Math.floor(all / 60) % 60, all % 60];
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+}

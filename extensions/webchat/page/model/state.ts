@@ -1,7 +1,8 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { CommandRow } from "./commands.ts";
 import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
-import type { Exchange, Picture, Sent } from "./exchanges.ts";
+import type { Exchange, Sent } from "./exchanges.ts";
+import type { PageFile } from "./files.ts";
 import { agentInKey, plainKey } from "./format.ts";
 import type { AgentRow } from "./agents.ts";
 import { fields, isSameJson, stringOr } from "./json.ts";
@@ -96,7 +97,7 @@ interface Shown {
 export interface Editing {
   readonly entryId: string;
   readonly text: string;
-  readonly pictures: readonly Picture[];
+  readonly files: readonly PageFile[];
 }
 
 /** What changes the message that is being written, from outside of its field. */

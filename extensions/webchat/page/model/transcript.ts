@@ -1,5 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { fields, list, shortNameIn, nonEmpty, number, stringOr, timeIn } from "./json.ts";
+import { fileIn, sentWith, type ShownFile } from "./files.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
 import { t } from "../words/words.ts";
@@ -19,6 +20,7 @@ export type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "thinking"; readonly text: string }
   | { readonly kind: "image"; readonly src: string; readonly name: string }
+  | { readonly kind: "file"; readonly file: ShownFile }
   | ToolPart;
 
 /** Why an answer failed: the text, and the gateway's word for the kind. */
@@ -71,7 +73,8 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
   const meta = fields(message.__openclaw);
   const seq = number(meta.seq, position);
   const runId = nonEmpty(meta.runId);
-  const parts = imagesFirst(roleOf(message.role), readParts(message.content));
+  const files = sentWith(meta).map((file): Part => ({ kind: "file", file }));
+  const parts = filesFirst(roleOf(message.role), [...files, ...readParts(message.content)]);
   const stopReason = stringOr(message.stopReason);
   const failed = stopReason === "error" || nonEmpty(message.errorMessage) !== undefined;
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
@@ -98,11 +101,12 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
 /** The model's name on messages of the gateway itself. */
 const INJECTED = "gateway-injected";
 
-/** A person's images come before the text, as when they were sent. */
-function imagesFirst(role: TranscriptTurn["role"], parts: readonly Part[]): readonly Part[] {
+/** A person's images and files come before the text, as when they were sent. */
+function filesFirst(role: TranscriptTurn["role"], parts: readonly Part[]): readonly Part[] {
   if (role !== "user") return parts;
-  const images = parts.filter((part) => part.kind === "image");
-  return [...images, ...parts.filter((part) => part.kind !== "image")];
+  const ofKind = (kind: Part["kind"]): readonly Part[] => parts.filter((part) => part.kind === kind);
+  const others = parts.filter(({ kind }) => kind !== "image" && kind !== "file");
+  return [...ofKind("image"), ...ofKind("file"), ...others];
 }
 
 function roleOf(role: unknown): TranscriptTurn["role"] {
@@ -125,6 +129,10 @@ function readPart(block: Record<string, unknown>): Part | undefined {
     }
     case "image":
       return readImage(block);
+    case "attachment": {
+      const file = fileIn(block);
+      return file && { kind: "file", file };
+    }
     case "toolCall":
     case "tool_use":
       return {

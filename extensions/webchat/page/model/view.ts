@@ -1,3 +1,4 @@
+import { fileKind, shownFile } from "./files.ts";
 import { ended } from "./exchanges.ts";
 import type { Exchange } from "./exchanges.ts";
 import type { WaitingMessage } from "./waiting.ts";
@@ -122,7 +123,7 @@ function likelyUser(exchange: Exchange, later: readonly TranscriptTurn[]): Trans
   const wanted = withSingleSpaces(sent.text);
   return users.find((turn) => {
     const written = withSingleSpaces(textOf(turn.parts));
-    if (wanted === "") return turn.parts.some((part) => part.kind === "image");
+    if (wanted === "") return turn.parts.some(({ kind }) => kind === "image" || kind === "file");
     // A command or a thinking level before the text is not in the transcript.
     return written.includes(wanted) || (written !== "" && wanted.endsWith(written));
   });
@@ -168,12 +169,13 @@ function unwritten(exchange: Exchange, turns: readonly TranscriptTurn[], written
 }
 
 function sentTurn(exchange: Exchange, sent: NonNullable<Exchange["sent"]>): DisplayedTurn {
-  const pictures = sent.pictures.map((picture): Part => {
-    return { kind: "image", src: `data:${picture.mimeType};base64,${picture.data}`, name: picture.name };
+  const files = sent.files.map((file): Part => {
+    if (fileKind(file.mimeType) !== "image") return { kind: "file", file: shownFile(file) };
+    return { kind: "image", src: `data:${file.mimeType};base64,${file.data}`, name: file.name };
   });
   const texts: readonly Part[] = sent.text === "" ? [] : [{ kind: "text", text: sent.text }];
   const delivery = sent.state === "accepted" ? undefined : sent.state;
-  const base = { ...emptyTurn(exchange, "user"), parts: [...pictures, ...texts] };
+  const base = { ...emptyTurn(exchange, "user"), parts: [...files, ...texts] };
   return { ...base, delivery, deliveryError: sent.error };
 }
 

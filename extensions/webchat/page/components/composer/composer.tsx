@@ -1,51 +1,58 @@
 import type { VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { readFiles } from "../../model/attachments.ts";
 import type { Chat } from "../../model/chat.ts";
 import { withModels, type CommandRow } from "../../model/commands.ts";
 import { draftOf, draftPlace, keepDraft } from "../../model/address.ts";
-import type { Picture } from "../../model/exchanges.ts";
+import type { PageFile } from "../../model/files.ts";
 import { chatApp } from "../../model/format.ts";
 import { isAvailable, type Limits } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
+import { NOT_LOADED, useLoaded } from "../common/hooks.ts";
 import { Icon, StopIcon } from "../common/icons.tsx";
 import { fullName, ModelPicker, ThinkingChoice } from "./choices.tsx";
 import { MessageField } from "./message-field.tsx";
 import { t } from "../../words/words.ts";
+import { useDroppedFiles, useFiles, type WrittenFiles } from "./use-files.ts";
 
-const MAX_PICTURES = 10;
-const LIMITS: Limits = { payload: 26_214_400, attachment: 5_242_880, image: 5_242_880 };
+/** Until the gateway has told its own. */
+const LIMITS: Limits = { payload: 26_214_400, attachment: 16_777_216, image: 8_388_608 };
 
-/** The input for messages. Enter sends, Shift+Enter starts a new line; images can be pasted, dropped or chosen. */
+/** The input for messages. Enter sends, Shift+Enter starts a new line; files can be pasted, dropped, chosen and recorded. */
 export function Composer(props: { state: PageState; chat: Chat; running: boolean }): VNode {
   const { state, chat, running } = props;
   const { sessionKey } = state;
   const { editing, givenBack } = state.composing;
   const place = draftPlace(sessionKey, editing);
   const [draft, setDraft] = useDraft(place, givenBack);
-  const { pictures, setPictures, add } = usePictures(state.hello?.limits ?? LIMITS, chat, {
-    place,
-    first: editing?.pictures ?? NO_PICTURES,
-  });
+  const limits = state.hello?.limits ?? LIMITS;
+  const written = useFiles(limits, chat, { place, first: editing?.files ?? NO_FILES });
+  const { files, setFiles, add } = written;
+  const isOver = useDroppedFiles(state.shown.view === undefined, add);
+  const chips = useLoaded(
+    files.length > 0,
+    () => import("../turns/files.tsx"),
+    () => chat.showNotice(NOT_LOADED),
+  );
   const commands = useCommands(state);
-  const isEmpty = draft.trim() === "" && pictures.length === 0;
+  const isEmpty = draft.trim() === "" && files.length === 0;
   const send = (): void => {
     if (isEmpty) return;
-    if (editing !== undefined) return chat.replace(editing.entryId, draft.trim(), pictures);
-    chat.send(draft.trim(), pictures);
+    if (editing !== undefined) return chat.replace(editing.entryId, draft.trim(), files);
+    chat.send(draft.trim(), files);
     setDraft("");
-    setPictures([]);
+    setFiles([]);
   };
   return (
     <form
       class="composer column"
       onSubmit={(event) => (event.preventDefault(), send())}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => (event.preventDefault(), add(event.dataTransfer?.files))}
       onPaste={(event) => add(event.clipboardData?.files)}
     >
       {editing !== undefined && <EditNote chat={chat} />}
-      <Thumbnails pictures={pictures} remove={(index) => setPictures(pictures.filter((_, other) => other !== index))} />
+      {isOver && <p class="drop-here">{t("Drop the files to attach them")}</p>}
+      {files.length > 0 && chips !== undefined && (
+        <chips.AttachedFiles files={files} remove={(file) => setFiles(files.filter((other) => other !== file))} />
+      )}
       <MessageField
         draft={draft}
         setDraft={setDraft}
@@ -58,6 +65,7 @@ export function Composer(props: { state: PageState; chat: Chat; running: boolean
       <NotToPerson state={state} chat={chat} draft={draft} sent={() => setDraft("")} />
       <div class="controls">
         <FilePicker add={add} />
+        <VoiceButton chat={chat} limit={limits.attachment} written={written} />
         <ModelPicker state={state} chat={chat} />
         <ThinkingChoice state={state} chat={chat} />
         <SendButtons running={running} isEmpty={isEmpty} chat={chat} />
@@ -144,42 +152,25 @@ function useDraft(place: string, givenBack: number): readonly [string, (text: st
   return [text, (next) => (keepDraft(place, next), setTyped({ place, givenBack, text: next }))];
 }
 
-const NO_PICTURES: readonly Picture[] = [];
-
-/** The unsent pictures of each conversation, until the page is reloaded; `first`: those of a message that is edited. */
-function usePictures(limits: Limits, chat: Chat, from: { place: string; first: readonly Picture[] }) {
-  const { place, first } = from;
-  const [all, setAll] = useState<ReadonlyMap<string, readonly Picture[]>>(new Map());
-  const pictures = all.get(place) ?? first;
-  const setPictures = (next: readonly Picture[]): void => setAll((before) => new Map(before).set(place, next));
-  const add = (files: FileList | undefined | null): void => {
-    if (files === undefined || files === null || files.length === 0) return;
-    readFiles([...files], limits).then(
-      (read) => {
-        setAll((before) => {
-          const added = [...(before.get(place) ?? first), ...read.pictures].slice(0, MAX_PICTURES);
-          return new Map(before).set(place, added);
-        });
-        if (read.refusals.length > 0) chat.showNotice(read.refusals.join(" "));
-      },
-      () => chat.showNotice(t("The image could not be read.")),
-    );
-  };
-  return { pictures, setPictures, add };
-}
+const NO_FILES: readonly PageFile[] = [];
 
 function FilePicker(props: { add: (files: FileList | null) => void }): VNode {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <button type="button" class="plain-icon" aria-label={t("Attach images")} onClick={() => input.current?.click()}>
+      <button
+        type="button"
+        class="plain-icon"
+        aria-label={t("Attach files")}
+        title={t("Attach files")}
+        onClick={() => input.current?.click()}
+      >
         <Icon name="attach" />
       </button>
       <input
         ref={input}
         class="unseen"
         type="file"
-        accept="image/*"
         multiple
         tabIndex={-1}
         aria-hidden="true"
@@ -189,23 +180,42 @@ function FilePicker(props: { add: (files: FileList | null) => void }): VNode {
   );
 }
 
-function Thumbnails(props: { pictures: readonly Picture[]; remove: (index: number) => void }): VNode | null {
-  if (props.pictures.length === 0) return null;
+/** Records a voice message in place of the buttons; the code for it is loaded when it is wanted first. */
+function VoiceButton(props: { chat: Chat; limit: number; written: WrittenFiles }): VNode {
+  const { chat, limit, written } = props;
+  const [isWanted, setIsWanted] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const recorder = useLoaded(
+    isWanted,
+    () => import("./recorder.tsx"),
+    () => (chat.showNotice(NOT_LOADED), setIsWanted(false)),
+  );
+  const ended = (isMade: boolean): void => {
+    setIsWanted(false);
+    const field = button.current?.form?.querySelector("textarea");
+    (isMade ? field : button.current)?.focus();
+  };
   return (
-    <ul class="thumbnails" aria-label={t("Attached images")}>
-      {props.pictures.map((picture, index) => (
-        <li key={`${index}:${picture.name}`}>
-          <img src={`data:${picture.mimeType};base64,${picture.data}`} alt={picture.name} />
-          <button
-            type="button"
-            aria-label={t("Remove {name}", { name: picture.name })}
-            onClick={() => props.remove(index)}
-          >
-            <Icon name="close" />
-          </button>
-        </li>
-      ))}
-    </ul>
+    <>
+      <button
+        ref={button}
+        type="button"
+        class="plain-icon"
+        aria-label={t("Record a voice message")}
+        title={t("Record a voice message")}
+        onClick={() => setIsWanted(true)}
+      >
+        <Icon name="mic" />
+      </button>
+      {isWanted && recorder !== undefined && (
+        <recorder.Recorder
+          limit={limit}
+          recorded={written.addRecording}
+          tell={(text) => chat.showNotice(text)}
+          ended={ended}
+        />
+      )}
+    </>
   );
 }
 

@@ -154,7 +154,8 @@ describe.skipIf(!hasChromium)("the page by the keyboard alone", () => {
     await tab.answered("Well.");
     for (const title of TITLES) {
       await visit(tab, title);
-      await tab.page.getByText("Reading…").first().waitFor({ state: "detached" });
+      for (const waits of ["Loading…", "Reading…"])
+        await tab.page.getByText(waits).first().waitFor({ state: "detached" });
       for (let stops = 0; stops < 12; stops += 1) {
         await press(tab, "Tab");
         await stop(tab);

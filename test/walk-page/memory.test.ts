@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("the view of the memory of the page", () => {
     await page.getByText("openclaw memory why --agent main memory/2026-11-28.md:61").waitFor();
     await tab.shoot(`memory-${size}`);
     expect(await page.evaluate(OVERFLOW)).toBeLessThanOrEqual(0);
-    await page.getByRole("button", { name: "Close memory/2026-11-28.md" }).click();
+    await page.getByRole("button", { name: /^Close:? memory.2026-11-28\.md$/ }).click();
     await page.getByRole("button", { name: "MEMORY.md" }).click();
     await page.getByRole("list", { name: "Lines of MEMORY.md" }).getByText("Ann likes green tea.").waitFor();
     await page

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -51,6 +53,25 @@ describe.concurrent("the first start", () => {
     const again = await home.start({ args: ["--port", "0"] });
     await greeted(again);
     expect(readFileSync(tokenFile, "utf8").trim()).toBe(token);
+  });
+
+  test("takes the port of the environment before that of the config, and refuses one that is none", async ({
+    world,
+    expect,
+  }) => {
+    const home = await world.home(world.config({ ...WEB_ONLY, gateway: { port: 1 } }));
+    const held = createServer().listen(0, "127.0.0.1");
+    await once(held, "listening");
+    const { port } = held.address() as AddressInfo;
+    held.close();
+    await once(held, "close");
+    const gateway = await home.start({ env: { OPENCLAW_GATEWAY_PORT: `127.0.0.1:${port}` }, args: [] });
+    await greeted(gateway);
+    expect(gateway.port).toBe(port);
+    await gateway.kill();
+    const refused = await home.run(["gateway", "run"], { OPENCLAW_GATEWAY_PORT: "many" });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('OPENCLAW_GATEWAY_PORT is no port: "many"');
   });
 
   test("started elsewhere than in its folder, names the program by its whole path", async ({ world, expect }) => {

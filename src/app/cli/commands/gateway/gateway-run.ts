@@ -1,4 +1,5 @@
 import { forgetBoots } from "../../../../store/lock/boots.ts";
+import { OpenClawError } from "../../../../types/errors.ts";
 import { resolvePaths } from "../../../config/paths.ts";
 import { drainOutput, outliveReader, type Io } from "../../io.ts";
 
@@ -26,7 +27,7 @@ export async function gatewayRun(
   if (flags.normal === true) await forgetBoots(resolvePaths(io.env).stateDir);
   const { runGateway } = await import("../../../gateway/run.ts");
   const { untilSignal } = await import("../../../gateway/lifecycle/signals.ts");
-  const { port, bind, token, force, verbose, lastValidConfig, endWith } = flags;
+  const { port = portOf(io.env), bind, token, force, verbose, lastValidConfig, endWith } = flags;
   const { doWishedImport, movingIn } = await import("./move-in.ts");
   const options = {
     movingIn: movingIn(io),
@@ -53,6 +54,21 @@ export async function gatewayRun(
     replaceProcess(args);
     isRestart = true;
   }
+}
+
+const PORT_VARIABLE = "OPENCLAW_GATEWAY_PORT";
+
+/** The port of `OPENCLAW_GATEWAY_PORT`, which comes before that of the config: a number, also behind a host. Throws `USAGE`. */
+function portOf(env: Io["env"]): number | undefined {
+  const text = env[PORT_VARIABLE]?.trim() ?? "";
+  if (text === "") return undefined;
+  const [, digits = ""] = /^(?:[^:\s]+:)?(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits !== "" && port > 0 && port <= 65_535) return port;
+  throw new OpenClawError("USAGE", {
+    message: `${PORT_VARIABLE} is no port: ${JSON.stringify(text)}.`,
+    fix: `Set it to a number from 1 to 65535, or take it out of the environment: gateway.port of the config then counts.`,
+  });
 }
 
 /**

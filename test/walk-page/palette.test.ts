@@ -88,6 +88,16 @@ describe.skipIf(!hasChromium)("what Ctrl+K finds and does on the page", () => {
     await page.getByRole("heading", { name: "What can I do for you?" }).waitFor();
   });
 
+  test.each(["Control+k", "Escape"])("%s closes it, and the focus is where it was", async (key) => {
+    const tab = await world.browser.open(await world.home.start());
+    await tab.box.fill("half a sentence");
+    const { field } = await find(tab, "jobs");
+    await tab.page.keyboard.press(key);
+    await field.waitFor({ state: "detached" });
+    expect(await tab.hasFocus(tab.box)).toBe(true);
+    expect(await tab.box.inputValue()).toBe("half a sentence");
+  });
+
   test("the arrow keys go round, an answer is stopped, and the code is loaded at the first opening", async () => {
     world.model.answer(() => ({ text: "word ".repeat(600), everyMs: 30 }));
     const tab = await world.browser.open(await world.home.start());

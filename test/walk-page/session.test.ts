@@ -183,6 +183,8 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await tab.shoot("waiting");
     await waiting.filter({ hasText: "never mind" }).getByRole("button", { name: "Withdraw" }).click();
     await expect.poll(() => waiting.allInnerTexts(), SOON).toEqual([expect.stringContaining("but this")]);
+    await expect.poll(() => tab.box.inputValue(), SOON).toBe("never mind this");
+    expect(await two.getByLabel("Message", { exact: true }).inputValue()).toBe("");
     await expect.poll(() => two.locator("li.turn.waiting").count(), SOON).toBe(1);
     first.resolve();
     await tab.answered("re: but this");

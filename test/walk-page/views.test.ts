@@ -16,6 +16,28 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await page.getByRole("heading", { level: 1, name }).waitFor();
   };
 
+  test.each([
+    ["low", { width: 1280, height: 300 }],
+    ["narrow", { width: 390, height: 500 }],
+  ])("the page itself never scrolls: a long answer, its footnotes and the views do (%s)", async (_, size) => {
+    world.model.answer(() => ({ text: `A note[^1].${"\n\nMore words.".repeat(60)}\n\n[^1]: The text of the note.` }));
+    const tab = await world.browser.open(await world.home.start(), "", size);
+    const { page } = tab;
+    const scrolled = () => page.evaluate("[document.documentElement.scrollHeight - innerHeight, scrollY]");
+    await tab.say("A long one.");
+    await tab.answered("The text of the note.");
+    await page.getByRole("button", { name: "Footnote 1" }).first().dispatchEvent("click");
+    await page.getByRole("button", { name: "Back to the text at 1" }).first().dispatchEvent("click");
+    expect(await scrolled()).toEqual([0, 0]);
+    const links = await page.locator(".view-links a").all();
+    expect(links.length).toBeGreaterThan(10);
+    for (const link of links) {
+      await link.dispatchEvent("click");
+      await page.locator(".view").filter({ hasNotText: "Reading…" }).first().waitFor();
+      expect(await scrolled(), (await link.getAttribute("href")) ?? "").toEqual([0, 0]);
+    }
+  });
+
   test("jobs are run, switched off, searched and deleted, and show their runs", async () => {
     world.model.answer(() => ({ text: "Water the fern." }));
     const gateway = await world.home.start();

@@ -7,7 +7,7 @@ import { sandboxSettings } from "../../tools/sandbox/settings.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { agentId, DEFAULT_AGENT } from "../../types/ids.ts";
 import { toolPolicyOf } from "./tool-policy.ts";
-import { type ModelRef, type ThinkLevel, parseModelName } from "../../types/run/model.ts";
+import { isSameModel, type ModelRef, type ThinkLevel, parseModelName } from "../../types/run/model.ts";
 import type {
   AgentSettings,
   CompactionSettings,
@@ -212,8 +212,9 @@ function modelOf(own: ModelChoice, shared: ModelChoice): AgentSettings["model"] 
   const defaults = chainOf(shared);
   if (own === undefined) return defaults;
   if (typeof own !== "string") return chainOf(own);
+  const primary = readModelRef(own);
   const behind = [...defaults.fallbacks, ...(defaults.primary ? [defaults.primary] : [])];
-  return { primary: readModelRef(own), fallbacks: behind };
+  return { primary, fallbacks: behind.filter((model) => !isSameModel(model, primary)) };
 }
 
 function chainOf(choice: ModelChoice): AgentSettings["model"] {

@@ -98,6 +98,20 @@ describe("agent settings", () => {
     });
   });
 
+  it("do not ask an agent's own model a second time when it is one of the defaults", () => {
+    const [first, second] = agentsOf({
+      agents: {
+        defaults: { model: { primary: "a/b", fallbacks: ["d/e"] } },
+        list: [
+          { id: "one", model: "d/e" },
+          { id: "two", model: "a/b" },
+        ],
+      },
+    });
+    expect(first?.model.fallbacks).toEqual([{ provider: "a", id: "b" }]);
+    expect(second?.model.fallbacks).toEqual([{ provider: "d", id: "e" }]);
+  });
+
   it("keep as much of a tool's result as the defaults or the agent say", () => {
     expect(agentsOf({})[0]).not.toHaveProperty("toolResultMaxChars");
     const [first, second] = agentsOf({

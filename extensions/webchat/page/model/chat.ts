@@ -214,7 +214,7 @@ export class Chat {
     };
   }
 
-  /** Withdraws a message that waits for its turn; `id` is that of the gateway. */
+  /** Withdraws a message that waits for its turn; `id` is that of the gateway. Its text comes back into the box if that is empty. */
   withdraw(id: number, runId: string): void {
     this.#attempt(this.#withdraw(id, runId));
   }
@@ -498,8 +498,13 @@ export class Chat {
   }
 
   async #withdraw(id: number, runId: string): Promise<void> {
+    const { sessionKey, waiting } = this.#store.state();
+    const own = waiting.find((message) => message.id === id && message.sender === undefined && message.files === 0);
     await this.#connection.request("inbox.drop", { id });
     this.#store.dispatch({ type: "dropped", runId });
+    if (own === undefined || draftOf(sessionKey) !== "") return;
+    keepDraft(sessionKey, own.text);
+    this.#store.dispatch({ type: "given back" });
   }
 
   async #patch(key: string, change: Record<string, unknown>): Promise<void> {

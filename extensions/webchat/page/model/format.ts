@@ -97,9 +97,12 @@ export function sentence(words: string): string {
 /** A number in short form: 950, 12.3k, 1.2M. */
 export function shortCount(value: number): string {
   if (value < 1000) return String(value);
-  if (value < 999_500) return `${(value / 1000).toFixed(value < 99_950 ? 1 : 0).replace(/\.0$/, "")}k`;
-  return `${(value / 1_000_000).toFixed(1).replace(/\.0$/, "")}M`;
+  if (value < 999_500) return `${shortDecimal(value / 1000, value < 99_950 ? 1 : 0)}k`;
+  return `${shortDecimal(value / 1_000_000, 1)}M`;
 }
+
+const shortDecimal = (value: number, digits: number): string =>
+  value.toLocaleString(language(), { maximumFractionDigits: digits, useGrouping: false });
 
 /** A short text for an age: now, 5m, 3h, 2d, then the date. Both times are milliseconds since 1970. */
 export function ago(at: number, now: number): string {
@@ -118,8 +121,8 @@ export function size(bytes: number): string {
   return mb < 1024 ? t("{n} MB", { n: decimal(mb) }) : t("{n} GB", { n: decimal(mb / 1024) });
 }
 
-/** With one digit after the point. */
-const decimal = (value: number): string =>
+/** A number with one digit after the point, as the language writes it. */
+export const decimal = (value: number): string =>
   value.toLocaleString(language(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** A length of time, as `3 d 4 h`, `2 h 5 min`, `12 min` or `40 s`. */

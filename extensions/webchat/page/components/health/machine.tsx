@@ -1,6 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
-import { size } from "../../model/format.ts";
+import { decimal, size } from "../../model/format.ts";
 import { ListRow, RowList, useAnswer, ViewFrame, type ViewProps } from "../views/view-parts.tsx";
 import { t } from "../../words/words.ts";
 
@@ -63,7 +63,7 @@ function machineRows(info: Info): readonly VNode[] {
     <ListRow
       key="machine"
       title={machineName}
-      facts={[osLabel, t("{n} processor|{n} processors", { n: cpuCount }), t("load {load}", { load: load.toFixed(1) })]}
+      facts={[osLabel, t("{n} processor|{n} processors", { n: cpuCount }), t("load {load}", { load: decimal(load) })]}
     />,
     <ListRow
       key="ram"

@@ -18,8 +18,10 @@ export function usePalette() {
       const isMeant = IS_APPLE ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
       if (!isMeant || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
       event.preventDefault();
-      const other = document.querySelector("dialog[open]:not(.palette)");
-      if (other === null) setOpen((before) => !before);
+      const shown = document.querySelector<HTMLDialogElement>("dialog[open]");
+      if (shown === null) setOpen((before) => !before);
+      // The browser gives the focus back to where it was when a dialog closes, not when it is taken away.
+      else if (shown.classList.contains("palette")) shown.close();
     };
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);

@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { shortCount } from "../../model/format.ts";
+import { seconds, shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
 import {
   type ViewActs,
@@ -161,7 +161,7 @@ const deliveryText = ({ deliveryStatus }: Run): string | undefined =>
   deliveryStatus === "not-requested" ? undefined : deliveryStatus?.replaceAll("-", " ");
 
 const tookText = ({ durationMs }: Run): string | undefined =>
-  durationMs === undefined ? undefined : `${(durationMs / 1000).toFixed(1)} s`;
+  durationMs === undefined ? undefined : seconds(durationMs);
 
 const tokensText = ({ usage }: Run): string | undefined =>
   usage && t("{count} tokens", { count: shortCount(usage.total_tokens) });

@@ -126,7 +126,7 @@ function Days({ cost }: { cost: Answers["usage.cost"] }): VNode {
     <ol class="days" aria-label={isPriced ? t("Cost of each day") : t("Tokens of each day")}>
       {daysBetween(cost.since, cost.until).map((date) => {
         const day = daily.find((one) => one.date === date);
-        const words = `${date}: ${day ? amountText(day) : "nothing"}`;
+        const words = `${date}: ${day ? amountText(day) : t("nothing")}`;
         const height = day ? Math.round((heightOf(day) / most) * 100) : 0;
         return (
           <li key={date} title={words}>

@@ -122,6 +122,32 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThan(5000);
   });
 
+  test("has macros in its formulas, which cannot make them huge", async () => {
+    const x = "x".repeat(1800);
+    const bombs = [
+      `\\def\\a{${x}}${"\\a".repeat(290)}`,
+      `\\def\\a{${x}}\\def\\b{${"\\a".repeat(60)}}${"\\b".repeat(4)}`,
+      `\\newcommand{\\a}{${x}}${"\\a ".repeat(290)}`,
+      `\\gdef\\a#1{#1#1}${"\\a{".repeat(250)}${x}${"}".repeat(250)}`,
+      `\\def\\a{xxxxxxxx}${"\\edef\\a{\\a\\a}".repeat(16)}\\a`,
+      `\\let\\d=\\edef\\d\\a{${x}}${"\\a".repeat(290)}`,
+    ];
+    await shown(
+      ["\\newcommand{\\dom}{\\mathbb{D}} \\dom^n \\to \\dom", ...bombs].map((tex) => `$${tex}$`).join("\n\n"),
+    );
+    await expect.poll(() => page.locator(".formula math").count()).toBeGreaterThan(0);
+    expect((await page.locator(".formula").first().innerText()).normalize("NFKC").replace(/\s/g, "")).toBe("Dn→D");
+    expect(await page.locator(".formula *").count()).toBeLessThan(20_000);
+  });
+
+  test("keeps the marks of footnotes when there are too many", async () => {
+    await shown(`${"a[^1] ".repeat(20_000)}\n\n[^1]: They do.`);
+    expect(await page.locator("button").count()).toBe(0);
+    await shown("a[^1] b[^1] c[^2]\n\n[^1]: x\n[^2]: y\n[^1]: z");
+    await expect.poll(() => page.locator("sup").allInnerTexts()).toEqual(["1", "1", "2"]);
+    expect(await page.locator(".footnotes li").count()).toBe(3);
+  });
+
   test("has footnotes that lead to their text and back, and colours for code", async () => {
     await shown("Fish swim[^1].\n\n```ts\nconst fish = 1;\n```\n\n[^1]: They **do**.");
     await page.getByRole("button", { name: "Footnote 1" }).click();

@@ -64,6 +64,12 @@ describe("the colours of code", () => {
     );
   });
 
+  test("come in linear time, whatever the code repeats", () => {
+    for (const language of ["yaml", "toml", "css", "html", "bash"])
+      for (const part of ["-", "- ", " ", "a:", "a-a:", "=", "[", "<"])
+        expect(highlighted(part.repeat(39_000 / part.length), language).length).toBeGreaterThan(0);
+  });
+
   test("tell keywords, strings, comments, numbers and names apart", () => {
     const kinds = (text: string, language: string) =>
       highlighted(text, language).flatMap((piece) => (piece.kind === undefined ? [] : [`${piece.kind} ${piece.text}`]));
@@ -141,6 +147,17 @@ describe("formulas", () => {
     [`$${"x".repeat(5000)}$`, []],
   ])("in %j", (text, formulas) => {
     expect(texOf(text)).toEqual(formulas);
+  });
+
+  test("are limited in number and length, so that drawing them ends", () => {
+    const many = "$x$ ".repeat(20_000);
+    const long = `$${"\\frac{a}{b}+".repeat(300)}c$ `.repeat(40);
+    for (const text of [many, long, `${many}\n\`\`\`\n\`\`\`\n`.repeat(3)]) {
+      const { body, formulas } = withoutFormulas(text);
+      expect(formulas.length).toBeLessThanOrEqual(500);
+      expect(formulas.map(({ tex }) => tex).join("").length).toBeLessThanOrEqual(20_000);
+      expect(asWritten(body, formulas)).toBe(text);
+    }
   });
 
   test("any text is itself again with its formulas as they were written, in linear time", () => {

@@ -70,3 +70,28 @@ describe.skipIf(!hasChromium)("the page in another language", () => {
     expect(await tab.page.locator("html").getAttribute("lang")).toBe("en");
   });
 });
+
+/** How browsers refuse to keep something. */
+const REFUSALS = {
+  "blocks its storage": `for (const name of ["localStorage", "sessionStorage"])
+    Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });`,
+  "has no storage": `Object.defineProperty(window, "localStorage", { value: null });`,
+  "has no space": `Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };`,
+};
+
+describe.skipIf(!hasChromium)("the page in a browser that keeps nothing", () => {
+  const world = pageWorld();
+
+  test.each(Object.entries(REFUSALS))("which %s: it connects and talks", async (_how, refusal) => {
+    const gateway = await world.home.start();
+    world.model.answer(() => ({ text: "Here I am." }));
+    const page = await world.browser.page();
+    await page.addInitScript(refusal);
+    await page.goto(`http://127.0.0.1:${gateway.port}/#token=${gateway.token}`);
+    const tab = new Tab(page);
+    await tab.connected();
+    await tab.say("Are you there?");
+    await tab.answered("Here I am.");
+    expect(await tab.turns()).toEqual(["you: Are you there?", "agent: Here I am."]);
+  });
+});

@@ -56,8 +56,8 @@ function Footnotes({ id, notes }: { readonly id: string; readonly notes: readonl
   return (
     <section class="footnotes" aria-label={t("Footnotes")}>
       <ol>
-        {notes.map(({ name, text }, at) => (
-          <li key={name} id={noteId(id, at)} tabIndex={-1}>
+        {notes.map(({ text }, at) => (
+          <li key={at} id={noteId(id, at)} tabIndex={-1}>
             {markdownPieces(text, false).map((piece, index) => draw(piece, index, undefined).view)}
             <button
               type="button"
@@ -110,11 +110,11 @@ function NotedText({ text }: { readonly text: string }): VNode {
   const { id, notes } = useContext(PartsOfText);
   return (
     <>
-      {withNoteMarks(text, notes).map((piece) =>
+      {withNoteMarks(text, notes).map((piece, at) =>
         typeof piece === "string" ? (
           piece
         ) : (
-          <sup key={piece}>
+          <sup key={at}>
             <button
               type="button"
               class="link"

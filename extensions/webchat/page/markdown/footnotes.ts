@@ -7,9 +7,13 @@ export interface Footnote {
 const NOTE = /^ {0,3}\[\^([^\]\s]{1,60})\]:[ \t]?(.*)$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** The text without its footnotes, and the footnotes; those in fenced code are code. Pure. */
+/** The most marks and footnotes of a text together. */
+const MOST = 1000;
+
+/** The text without its footnotes, and the footnotes; those in fenced code are code. A text with too many keeps them. Pure. */
 export function withoutFootnotes(text: string): { readonly body: string; readonly notes: readonly Footnote[] } {
-  if (!text.includes("[^")) return { body: text, notes: [] };
+  const count = text.split("[^").length - 1;
+  if (count === 0 || count > MOST) return { body: text, notes: [] };
   const body: string[] = [];
   const notes: { name: string; lines: string[] }[] = [];
   let fence: string | undefined;

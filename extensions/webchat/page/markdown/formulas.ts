@@ -5,8 +5,8 @@ export interface Formula {
   readonly source: string;
 }
 
-/** The most characters of a formula. */
-const MOST = 4000;
+/** The most characters of a formula, and of all formulas of a text, and how many it may have: drawing them takes time. */
+const MOST = { formula: 4000, all: 20_000, count: 500 } as const;
 /** Stand around the number of a formula in the text; from Unicode's private use, so no text has them. */
 const [OPEN, CLOSE] = ["\uE000", "\uE001"];
 const MARK = /\uE000(\d+)\uE001/;
@@ -21,7 +21,10 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The text with a mark in place of each formula, which Markdown leaves alone, and the formulas. Those in code are code. Pure. */
+/**
+ * The text with a mark in place of each formula, which Markdown leaves alone, and the formulas. Those in code are code, and those
+ * above the limits stay as they were written. Pure.
+ */
 export function withoutFormulas(text: string): { readonly body: string; readonly formulas: readonly Formula[] } {
   const formulas: Formula[] = [];
   if (!/\$|\\[([]/.test(text) || text.includes(OPEN)) return { body: text, formulas };
@@ -69,6 +72,7 @@ class Ends {
 }
 
 function withMarks(text: string, formulas: Formula[]): string {
+  let left = formulas.reduce<number>((sum, { tex }) => sum - tex.length, MOST.all);
   const ends = new Ends(text);
   let marked = "";
   let done = 0;
@@ -84,7 +88,9 @@ function withMarks(text: string, formulas: Formula[]): string {
     }
     const kind = KINDS.find(({ open }) => open === opening);
     const end = kind === undefined ? Infinity : ends.after(kind.close, from);
-    if (kind === undefined || end - from > MOST || !isFormula(text, kind, [start, end])) continue;
+    if (kind === undefined || end - from > Math.min(MOST.formula, left) || formulas.length === MOST.count) continue;
+    if (!isFormula(text, kind, [start, end])) continue;
+    left -= end - from;
     const source = text.slice(start, end + kind.close.length);
     marked += `${text.slice(done, start)}${OPEN}${formulas.length}${CLOSE}`;
     formulas.push({ tex: text.slice(from, end).trim(), isBlock: kind.isBlock, source });

@@ -19,6 +19,7 @@ interface Grammar {
   readonly isCaseless?: boolean;
 }
 
+// What looks ahead or behind has an end: on a long line it would look at all of it from each of its signs.
 const DOUBLE = String.raw`"(?:\\.|[^"\\\n])*"?`;
 const SINGLE = String.raw`'(?:\\.|[^'\\\n])*'?`;
 const BACKTICK = "`(?:\\\\.|[^`\\\\])*`?";
@@ -70,13 +71,13 @@ const GRAMMARS: Readonly<Record<string, Grammar>> = {
     comments: [HASH],
     strings: [DOUBLE, SINGLE],
     keywords: words("true false null yes no on off"),
-    names: String.raw`(?<=^[ \t-]*)[\w.$/-]+(?=:(?:\s|$))`,
+    names: String.raw`(?<=^[ \t-]{0,80})[\w.$/-]{1,80}(?=:(?:\s|$))`,
   },
   ini: {
-    comments: [HASH, String.raw`(?<=^\s*);[^\n]*`],
+    comments: [HASH, String.raw`(?<=^[ \t]{0,80});[^\n]*`],
     strings: [DOUBLE, SINGLE],
     keywords: words("true false"),
-    names: String.raw`(?<=^\s*)(?:\[[^\]\n]*\]+|[\w.-]+(?=\s*=))`,
+    names: String.raw`(?<=^[ \t]{0,80})(?:\[[^\]\n]*\]+|[\w.-]{1,80}(?=[ \t]{0,80}=))`,
   },
   markup: {
     comments: [String.raw`<!--[\s\S]*?(?:-->|$)`],
@@ -88,7 +89,7 @@ const GRAMMARS: Readonly<Record<string, Grammar>> = {
     comments: [STARS],
     strings: [DOUBLE, SINGLE],
     keywords: words("important media import supports layer container from to and not only"),
-    names: String.raw`(?:--)?[a-z-]+(?=\s*:[^{}\n]*[;}\n])|[.#][A-Za-z_][\w-]*`,
+    names: String.raw`(?:--)?[a-z-]{1,80}(?=\s{0,80}:[^{}\n]{0,200}[;}\n])|[.#][A-Za-z_][\w-]*`,
   },
   sql: {
     comments: [String.raw`--[^\n]*`, STARS],

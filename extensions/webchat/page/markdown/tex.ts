@@ -65,9 +65,21 @@ const ATTRIBUTES = new Set([
 
 /** Limits against a formula that is meant to be endless or huge. */
 const LIMITS = { maxSize: 20, maxExpand: 300 } as const;
+/** The most characters that the macros of a formula may add: each use of one adds at most the length of the formula. */
+const MOST_ADDED = 6000;
+const DEFINES = /\\(?:g?def|let|futurelet|(?:new|renew|provide)command)(?![A-Za-z])/;
+
+/** They expand a text before it is kept, so that a short formula doubles with each. */
+const DOUBLES = /\\[ex]def(?![A-Za-z])/;
+
+const limitsOf = (tex: string) => ({
+  ...LIMITS,
+  ...(DEFINES.test(tex) && { maxExpand: Math.min(LIMITS.maxExpand, Math.floor(MOST_ADDED / tex.length)) }),
+});
 
 /** A formula as MathML; undefined for a text that is no formula. Nothing in it is a link or runs. */
 export function formulaView(tex: string, isBlock: boolean): VNode | undefined {
+  if (DOUBLES.test(tex)) return undefined;
   try {
     const options = {
       output: "mathml",
@@ -76,7 +88,7 @@ export function formulaView(tex: string, isBlock: boolean): VNode | undefined {
       strict: "ignore",
       trust: false,
     } as const;
-    const html = katex.renderToString(tex, { ...options, ...LIMITS });
+    const html = katex.renderToString(tex, { ...options, ...limitsOf(tex) });
     const math = new DOMParser().parseFromString(html, "text/html").querySelector("math");
     const view = math === null ? undefined : viewOf(math);
     return typeof view === "object" && view !== null && "type" in view ? view : undefined;

@@ -1,3 +1,4 @@
+import { keep, kept } from "../browser/kept.ts";
 import { isRecord, stringOr } from "./json.ts";
 import { type PageView, VIEWS } from "./state.ts";
 
@@ -17,35 +18,34 @@ export interface Tokens {
 export function takeTokens(): Tokens {
   const fromLink = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
   if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
-  return { stored: localStorage.getItem(TOKEN) ?? undefined, fromLink: fromLink === "" ? undefined : fromLink };
+  return { stored: kept(TOKEN), fromLink: fromLink === "" ? undefined : fromLink };
 }
 
 /** Stores the token for the next visit, in this browser only. */
 export function storeToken(token: string): void {
-  localStorage.setItem(TOKEN, token);
+  keep(TOKEN, token);
 }
 
 /** Deletes the stored token if it is this one, which the gateway refused. */
 export function deleteToken(token: string): void {
-  if (localStorage.getItem(TOKEN) === token) localStorage.removeItem(TOKEN);
+  if (kept(TOKEN) === token) keep(TOKEN, undefined);
 }
 
 /** Whether this browser tried a token from an address that the gateway has not accepted. */
-export const wasTried = (): boolean => localStorage.getItem(TRIED) !== null;
+export const wasTried = (): boolean => kept(TRIED) !== undefined;
 
 /** Records that a token from an address is being tried, or deletes that record. */
 export function setTried(isTried: boolean): void {
-  if (isTried) localStorage.setItem(TRIED, "1");
-  else localStorage.removeItem(TRIED);
+  keep(TRIED, isTried ? "1" : undefined);
 }
 
 const NO_STEPS = "openclaw.first-steps";
 
 /** Whether the person has hidden the first steps in this browser. */
-export const isHidden = (): boolean => localStorage.getItem(NO_STEPS) === "hidden";
+export const isHidden = (): boolean => kept(NO_STEPS) === "hidden";
 
 /** Records that the person has hidden the first steps. */
-export const hideSteps = (): void => localStorage.setItem(NO_STEPS, "hidden");
+export const hideSteps = (): void => keep(NO_STEPS, "hidden");
 
 /** What the address names: a session, the main one by default, and a view in its place. */
 export interface PagePlace {

@@ -1,3 +1,5 @@
+import { keep, kept } from "../browser/kept.ts";
+
 /** The colours of the page: those of the system, or always these. */
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
@@ -5,12 +7,11 @@ export type Theme = (typeof THEMES)[number];
 const THEME = "openclaw.theme";
 
 /** The theme that was chosen in this browser. */
-export const chosenTheme = (): Theme => THEMES.find((theme) => theme === localStorage.getItem(THEME)) ?? "system";
+export const chosenTheme = (): Theme => THEMES.find((theme) => theme === kept(THEME)) ?? "system";
 
 /** Shows the page in a theme, and keeps the choice in this browser. */
 export function chooseTheme(theme: Theme): void {
-  if (theme === "system") localStorage.removeItem(THEME);
-  else localStorage.setItem(THEME, theme);
+  keep(THEME, theme === "system" ? undefined : theme);
   showTheme();
 }
 

@@ -1,3 +1,5 @@
+import { keep, kept } from "../browser/kept.ts";
+
 /**
  * The page's texts in the person's language. The code has each text in English, which is its key in the files of the other
  * languages. A text may have places, such as `{name}`, and the forms of a count, as in `{n} run|{n} runs`: they stand in the
@@ -32,17 +34,16 @@ export async function useTexts(wanted: Language): Promise<void> {
   Object.assign(used, { language: wanted, texts: await FILES[wanted]() });
 }
 
-const known = (code: string | null | undefined): Language | undefined => LANGUAGES.find(([one]) => one === code)?.[0];
+const known = (code: string | undefined): Language | undefined => LANGUAGES.find(([one]) => one === code)?.[0];
 
 const CHOSEN = "openclaw.language";
 
 /** The language that the person chose in this browser; undefined when it is the browser's. */
-export const chosenLanguage = (): Language | undefined => known(localStorage.getItem(CHOSEN));
+export const chosenLanguage = (): Language | undefined => known(kept(CHOSEN));
 
 /** Keeps the choice in this browser, for the next time that the page loads; a code that is no language removes the choice. */
 export function keepLanguage(code: string): void {
-  if (known(code) === undefined) localStorage.removeItem(CHOSEN);
-  else localStorage.setItem(CHOSEN, code);
+  keep(CHOSEN, known(code));
 }
 
 /** The first of the browser's languages that the page has, as `de-AT`; English when it has none. */

@@ -12,6 +12,7 @@ export const CSP = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data: blob:",
+  "media-src 'self' blob:",
   "worker-src 'self'",
   "manifest-src 'self'",
   "connect-src 'self' ws: wss:",

@@ -82,6 +82,8 @@ describe.skipIf(!hasChromium)("a long conversation on the page of the built gate
     await page.evaluate(`document.querySelector(".log").scrollTo({ top: 0 })`);
     await expect.poll(async () => (await place.boundingBox())?.y, SOON).toBe(y);
     await page.keyboard.press("ControlOrMeta+Shift+F");
+    const field = page.getByRole("searchbox", { name: "Search in this conversation" });
+    await expect.poll(() => tab.hasFocus(field), SOON).toBe(true);
     await page.keyboard.type("number 301.");
     await page.locator("li.turn.found").getByText("Message number 301.").waitFor();
     await expect.poll(() => drawn(tab), SOON).toBeLessThan(MESSAGES / 4);
@@ -90,7 +92,7 @@ describe.skipIf(!hasChromium)("a long conversation on the page of the built gate
     await tab.say("and now?");
     await tab.answered("echo: and now?");
     await call(gateway, "chat.inject", { sessionKey: "main", message: "A note from elsewhere." });
-    await page.getByText("A note from elsewhere.").waitFor();
+    await page.getByText("A note from elsewhere.", { exact: true }).waitFor();
     await tab.shoot("long");
   });
 });

@@ -246,10 +246,9 @@ test("an error of the gateway names the command that lists what there is", async
   const none = () => {
     throw new Refusal("INVALID_REQUEST", "there is none", { kind: "NOT_FOUND" });
   };
-  const gateway = await fakeGateway({ "skills.status": none, "pairing.approve": none, "device.pair.reject": none });
+  const gateway = await fakeGateway({ "pairing.approve": none, "device.pair.reject": none });
   const env = { OPENCLAW_STATE_DIR: stateDir(`{ gateway: { port: ${gateway.port}, auth: { token: "${TOKEN}" } } }`) };
   for (const [args, list] of [
-    [["skills", "list", "--agent", "x"], "openclaw agents list"],
     [["pairing", "approve", "telegram", "x"], "openclaw pairing list"],
     [["devices", "reject", "x"], "openclaw devices list"],
   ] as const) {

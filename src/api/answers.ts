@@ -56,6 +56,7 @@ export const ANSWERS = {
   "config.patch": configAnswers.patch,
   "config.schema": configAnswers.schema,
   "config.schema.lookup": configAnswers.lookup,
+  "cron.add": cronAnswers.add,
   "cron.list": cronAnswers.list,
   "cron.remove": cronAnswers.remove,
   "cron.run": cronAnswers.run,

@@ -74,6 +74,39 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await tab.page.locator("li.turn.assistant").filter({ hasText: "Water the fern." }).waitFor();
   });
 
+  test("a job is added by a form, which says what is missing, and changed", async () => {
+    world.model.answer(() => ({ text: "Watered." }));
+    const gateway = await world.home.start();
+    const tab = await world.browser.open(gateway);
+    const { page } = tab;
+    await visit(tab, "Jobs");
+    await page.getByRole("button", { name: "New job" }).click();
+    const form = page.getByRole("form", { name: "New job" });
+    await form.getByRole("button", { name: "Add the job" }).click();
+    await form.getByText("Enter what the agent is to do.").waitFor();
+    await form.getByLabel("What the agent is to do").fill("Water the plants");
+    await form.getByLabel("When").selectOption("again and again");
+    await form.getByLabel("Every").fill("3");
+    await form.getByLabel("Its answer").selectOption("stays in the runs of the job");
+    await tab.shoot("jobs-form");
+    await page.setViewportSize(NARROW);
+    await tab.shoot("jobs-form-narrow");
+    expect(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0);
+    await form.getByRole("button", { name: "Add the job" }).click();
+    const plants = page.getByRole("listitem", { name: "Water the plants" });
+    await plants.getByText(/^every 3 hours · next /).waitFor();
+    await plants.getByRole("button", { name: "Change" }).click();
+    const change = page.getByRole("form", { name: "Change Water the plants" });
+    await change.getByLabel("When").selectOption("at a time of the day");
+    await change.getByRole("combobox", { name: "On" }).selectOption("Monday to Friday");
+    await change.getByLabel("At", { exact: true }).fill("07:30");
+    await change.getByRole("button", { name: "Save" }).click();
+    await plants.getByText(/^30 7 \* \* 1-5 /).waitFor();
+    expect(await call(gateway, "cron.list", {})).toMatchObject({
+      jobs: [{ payload: { kind: "agentTurn", message: "Water the plants" }, delivery: { mode: "none" } }],
+    });
+  });
+
   test("the log is followed, and filtered by level and words", async () => {
     world.model.answer(({ said }) => ({ text: `echo: ${said}` }));
     const tab = await world.browser.open(await world.home.start());

@@ -3,10 +3,12 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { seconds, shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
+import { isEditable, JobForm } from "../jobs/job-form.tsx";
 import {
   type ViewActs,
   ActButton,
   ListRow,
+  mayAsk,
   RowList,
   SureButton,
   useActing,
@@ -30,16 +32,20 @@ export function JobsView(props: ViewProps): VNode {
   const jobs = useAnswer(props, { method: "cron.list", params, ...CHANGED });
   const status = useAnswer(props, { method: "cron.status", ...CHANGED });
   const acting = useActing(jobs.again);
+  const [isAdding, setAdding] = useState(false);
   const { deliveryPreviews = {} } = jobs.answer ?? {};
   return (
     <ViewFrame
       tools={
-        <input
-          type="search"
-          aria-label={t("Search the jobs")}
-          placeholder={t("Search the jobs")}
-          onInput={(event) => setQuery(event.currentTarget.value.trim())}
-        />
+        <>
+          <input
+            type="search"
+            aria-label={t("Search the jobs")}
+            placeholder={t("Search the jobs")}
+            onInput={(event) => setQuery(event.currentTarget.value.trim())}
+          />
+          {mayAsk(props, "cron.add") && <ActButton label={t("New job")} act={() => setAdding(!isAdding)} />}
+        </>
       }
       problems={[jobs.problem, acting.problem]}
       isRead={jobs.answer !== undefined}
@@ -51,6 +57,7 @@ export function JobsView(props: ViewProps): VNode {
           })}
         </p>
       )}
+      {isAdding && <JobForm view={props} done={() => (setAdding(false), jobs.again())} />}
       <RowList title={t("Jobs")} empty={query === "" ? NO_JOB : t("No job has these words.")}>
         {(jobs.answer?.jobs ?? []).map((job) => (
           <JobRow
@@ -58,6 +65,7 @@ export function JobsView(props: ViewProps): VNode {
             view={props}
             job={job}
             acting={acting}
+            again={jobs.again}
             goesTo={job.delivery?.mode === "none" ? undefined : deliveryPreviews[job.id]?.label}
           />
         ))}
@@ -75,11 +83,13 @@ interface JobProps {
   readonly acting: ViewActs;
   /** Where its answers go. */
   readonly goesTo: string | undefined;
+  readonly again: () => void;
 }
 
-function JobRow({ view, job, acting, goesTo }: JobProps): VNode {
+function JobRow({ view, job, acting, goesTo, again }: JobProps): VNode {
   const now = useNow(30_000);
   const [isOpened, setOpened] = useState(false);
+  const [isChanging, setChanging] = useState(false);
   const isOfDefault = job.effectiveAgentId === view.state.hello?.defaultAgent;
   return (
     <ListRow
@@ -95,8 +105,16 @@ function JobRow({ view, job, acting, goesTo }: JobProps): VNode {
           ? t("The last run failed: {error}", { error: job.state.lastError ?? "" })
           : undefined
       }
-      actions={<JobActs chat={view.chat} job={job} acting={acting} />}
+      actions={
+        <>
+          <JobActs chat={view.chat} job={job} acting={acting} />
+          {isEditable(job) && mayAsk(view, "cron.update") && (
+            <ActButton label={t("Change")} act={() => setChanging(!isChanging)} />
+          )}
+        </>
+      }
     >
+      {isChanging && <JobForm view={view} job={job} done={() => (setChanging(false), again())} />}
       <p class="view-row-text">{whatOf(job)}</p>
       <button type="button" class="link" aria-expanded={isOpened} onClick={() => setOpened(!isOpened)}>
         {lastText(job, now)}

@@ -153,6 +153,9 @@ class Postman {
   }
 }
 
+/** The windows that the service worker knows; the browser tells it of one that was left a moment later. */
+const COUNT_WINDOWS = `self.clients.matchAll({ type: "window", includeUncontrolled: true }).then((all) => all.length)`;
+
 /** The part of the browser that talks with a push service: Chromium without an account at Google has none. */
 const pushManager = ({ endpoint, keys }: FakeBrowser) => `{
   const KEY = "subscribed at";
@@ -291,6 +294,7 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
       await tab.say("Make the file.");
       const asked = await service.nth(2);
       await page.goto("about:blank");
+      await expect.poll(() => worker.evaluate(COUNT_WINDOWS), SOON).toBe(0);
       expect(await shownBy(worker)).toEqual([]);
       await postman.bring(asked);
       await expect
@@ -315,6 +319,7 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
       await page.getByRole("button", { name: "Allow once" }).click();
       const over = await service.nth(3);
       await page.goto("about:blank");
+      await expect.poll(() => worker.evaluate(COUNT_WINDOWS), SOON).toBe(0);
       await postman.bring(asked);
       await expect.poll(() => shownBy(worker), SOON).toHaveLength(1);
       await postman.bring(over);

@@ -48,7 +48,7 @@ const FACTS: Readonly<Record<PageView, ViewFacts>> = {
     title: t("Jobs"),
     icon: "clock",
     methods: ["cron.list", "cron.runs"],
-    load: async () => (await import("./views/jobs.tsx")).JobsView,
+    load: async () => (await import("./jobs/jobs.tsx")).JobsView,
   },
   usage: {
     title: t("Usage"),

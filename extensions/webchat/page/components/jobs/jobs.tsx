@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { seconds, shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
-import { isEditable, JobForm } from "../jobs/job-form.tsx";
+import { isEditable, JobForm } from "./job-form.tsx";
 import {
   type ViewActs,
   ActButton,
@@ -16,7 +16,7 @@ import {
   ViewFrame,
   type ViewProps,
   when,
-} from "./view-parts.tsx";
+} from "../views/view-parts.tsx";
 import { rich } from "../../words/rich.ts";
 import { language, t } from "../../words/words.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { draftOf, localTime, NEW_SCHEDULE, scheduleOf } from "../../extensions/webchat/page/jobs/schedule.ts";
+import { scheduleDraft, localTime, NEW_SCHEDULE, scheduleOf } from "../../extensions/webchat/page/jobs/schedule.ts";
 
 const ZONE = "Europe/Vienna";
 
@@ -40,7 +40,7 @@ describe("the schedule of a job's form", () => {
     ] as const) {
       const draft = { ...NEW_SCHEDULE, ...part };
       const read = scheduleOf(draft, ZONE);
-      expect("schedule" in read && draftOf(read.schedule as Parameters<typeof draftOf>[0])).toEqual(draft);
+      expect("schedule" in read && scheduleDraft(read.schedule as Parameters<typeof scheduleDraft>[0])).toEqual(draft);
     }
     expect(scheduleOf({ ...NEW_SCHEDULE, kind: "at", at: localTime(at) }, ZONE)).toEqual({
       schedule: { kind: "at", at: "2026-12-24T17:30:00.000Z" },
@@ -58,7 +58,7 @@ describe("the schedule of a job's form", () => {
   });
 
   test("is none for jobs that no form has", () => {
-    expect(draftOf({ kind: "on-exit", command: "sleep 1" })).toBeUndefined();
-    expect(draftOf({ kind: "every", everyMs: 90_000, anchorMs: 0 })).toBeUndefined();
+    expect(scheduleDraft({ kind: "on-exit", command: "sleep 1" })).toBeUndefined();
+    expect(scheduleDraft({ kind: "every", everyMs: 90_000, anchorMs: 0 })).toBeUndefined();
   });
 });

@@ -38,7 +38,7 @@ export const NEW_SCHEDULE: ScheduleDraft = {
 const DAYS = /^(\d{1,2}) (\d{1,2}) \* \* (\*|1-5|[0-6])$/;
 
 /** The form for a schedule; undefined for a kind that no form has. */
-export function draftOf(schedule: Schedule): ScheduleDraft | undefined {
+export function scheduleDraft(schedule: Schedule): ScheduleDraft | undefined {
   switch (schedule.kind) {
     case "at":
       return { ...NEW_SCHEDULE, kind: "at", at: localTime(new Date(schedule.at)) };

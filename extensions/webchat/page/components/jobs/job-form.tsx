@@ -2,7 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import {
-  draftOf,
+  scheduleDraft,
   localTime,
   NEW_SCHEDULE,
   SCHEDULE_KINDS,
@@ -21,7 +21,7 @@ type Job = Answers["cron.list"]["jobs"][number];
 
 /** Whether the form can change a job: one whose agent gets a message at times that the form has. */
 export const isEditable = ({ payload, schedule }: Job): boolean =>
-  payload.kind === "agentTurn" && draftOf(schedule) !== undefined;
+  payload.kind === "agentTurn" && scheduleDraft(schedule) !== undefined;
 
 interface JobFormProps {
   readonly view: ViewProps;
@@ -39,7 +39,7 @@ export function JobForm({ view, job, done }: JobFormProps): VNode {
   const [agentId, setAgent] = useState(view.state.hello?.defaultAgent ?? "main");
   const [goesTo, setGoesTo] = useState("announce");
   const [draft, setDraft] = useState<ScheduleDraft>(
-    () => (job && draftOf(job.schedule)) ?? { ...NEW_SCHEDULE, at: localTime(new Date(Date.now() + 3_600_000)) },
+    () => (job && scheduleDraft(job.schedule)) ?? { ...NEW_SCHEDULE, at: localTime(new Date(Date.now() + 3_600_000)) },
   );
   const said = job?.payload.kind === "agentTurn" ? job.payload.message : "";
   const save = (given: FormData): void => {

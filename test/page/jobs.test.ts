@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { scheduleDraft, localTime, NEW_SCHEDULE, scheduleOf } from "../../extensions/webchat/page/jobs/schedule.ts";
+import { scheduleDraft, fieldTime, NEW_SCHEDULE, scheduleOf } from "../../extensions/webchat/page/jobs/schedule.ts";
 
 const ZONE = "Europe/Vienna";
 
@@ -35,14 +35,14 @@ describe("the schedule of a job's form", () => {
     for (const part of [
       { kind: "days", days: "0", time: "23:59" },
       { kind: "every", count: "3", unit: "hours" },
-      { kind: "at", at: localTime(at) },
+      { kind: "at", at: fieldTime(at) },
       { kind: "cron", expr: "0 9 1 * *" },
     ] as const) {
       const draft = { ...NEW_SCHEDULE, ...part };
       const read = scheduleOf(draft, ZONE);
       expect("schedule" in read && scheduleDraft(read.schedule as Parameters<typeof scheduleDraft>[0])).toEqual(draft);
     }
-    expect(scheduleOf({ ...NEW_SCHEDULE, kind: "at", at: localTime(at) }, ZONE)).toEqual({
+    expect(scheduleOf({ ...NEW_SCHEDULE, kind: "at", at: fieldTime(at) }, ZONE)).toEqual({
       schedule: { kind: "at", at: "2026-12-24T17:30:00.000Z" },
     });
   });

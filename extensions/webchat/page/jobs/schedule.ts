@@ -41,7 +41,7 @@ const DAYS = /^(\d{1,2}) (\d{1,2}) \* \* (\*|1-5|[0-6])$/;
 export function scheduleDraft(schedule: Schedule): ScheduleDraft | undefined {
   switch (schedule.kind) {
     case "at":
-      return { ...NEW_SCHEDULE, kind: "at", at: localTime(new Date(schedule.at)) };
+      return { ...NEW_SCHEDULE, kind: "at", at: fieldTime(new Date(schedule.at)) };
     case "every": {
       const ms = Number(schedule.everyMs);
       const unit = Object.keys(UNITS).findLast((name) => ms % (UNITS[name] ?? 1) === 0);
@@ -61,7 +61,7 @@ export function scheduleDraft(schedule: Schedule): ScheduleDraft | undefined {
 }
 
 /** As a field for a date and a time takes it. */
-export function localTime(at: Date): string {
+export function fieldTime(at: Date): string {
   const shifted = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 16);
 }

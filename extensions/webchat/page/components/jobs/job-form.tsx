@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import {
   scheduleDraft,
-  localTime,
+  fieldTime,
   NEW_SCHEDULE,
   SCHEDULE_KINDS,
   type ScheduleDraft,
@@ -39,7 +39,7 @@ export function JobForm({ view, job, done }: JobFormProps): VNode {
   const [agentId, setAgent] = useState(view.state.hello?.defaultAgent ?? "main");
   const [goesTo, setGoesTo] = useState("announce");
   const [draft, setDraft] = useState<ScheduleDraft>(
-    () => (job && scheduleDraft(job.schedule)) ?? { ...NEW_SCHEDULE, at: localTime(new Date(Date.now() + 3_600_000)) },
+    () => (job && scheduleDraft(job.schedule)) ?? { ...NEW_SCHEDULE, at: fieldTime(new Date(Date.now() + 3_600_000)) },
   );
   const said = job?.payload.kind === "agentTurn" ? job.payload.message : "";
   const save = (given: FormData): void => {

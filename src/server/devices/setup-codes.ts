@@ -78,7 +78,7 @@ export function reachableAddress(host: string, port: number): string | undefined
 }
 
 /**
- * The URL of a socket behind a proxy on this machine, which speaks TLS: of the first origin of the config that is https and not this machine's.
+ * The WebSocket URL behind a TLS proxy on this machine: the first https origin of the config that is not this machine's own.
  * Undefined without one.
  */
 export function proxiedAddress(origins: readonly string[], basePath: string): string | undefined {

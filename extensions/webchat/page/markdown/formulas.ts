@@ -100,7 +100,7 @@ function withMarks(text: string, formulas: Formula[]): string {
   return marked + text.slice(done);
 }
 
-/** A dollar before a space or a digit behind the end is a price, as in `$5 and $6`. */
+/** Text between dollar signs is a price, not a formula, if a space follows the first sign or a digit follows the last, as in `$5 and $6`. */
 function isFormula(text: string, { open, isBlock }: Kind, [start, end]: readonly [number, number]): boolean {
   const inside = text.slice(start + open.length, end);
   if (inside.trim() === "" || /\n\s*\n/.test(inside)) return false;

@@ -139,7 +139,7 @@ export class Chat {
     if (this.#store.state().hello?.methods.includes("sessions.rewind") === true) this.#attempt(this.#editLast());
   }
 
-  /** Shows another version of a message, with what came after it; the conversation goes on there. */
+  /** Shows another version of a message and the messages after it. The next message continues that version. */
   showVersion(leafEntryId: string): void {
     const { sessionKey } = this.#store.state();
     this.#attempt(this.#connection.request("sessions.branches.switch", { sessionKey, leafEntryId }));

@@ -15,7 +15,9 @@ const impossible = (why: string): PushState => ({ kind: "impossible", why });
 export function startWorker(visit: (query: string) => void): void {
   if (!("serviceWorker" in navigator)) return;
   // Without it the page works as well: it is not there while the gateway is away, and shows no notifications.
-  navigator.serviceWorker.register("./sw.js").catch(() => undefined);
+  navigator.serviceWorker
+    .register("./sw.js")
+    .catch((error: unknown) => console.warn("the service worker could not be installed", error));
   navigator.serviceWorker.addEventListener("message", ({ data, ports }: MessageEvent<unknown>) => {
     if (!isRecord(data) || typeof data["visit"] !== "string") return;
     visit(data["visit"]);
@@ -23,7 +25,7 @@ export function startWorker(visit: (query: string) => void): void {
   });
   // Who comes to the page sees there what the notifications are about.
   window.addEventListener("focus", () => {
-    closeNotices().catch(() => undefined);
+    closeNotices().catch((error: unknown) => console.warn("notifications could not be closed", error));
   });
 }
 
@@ -50,7 +52,7 @@ export async function turnOn(chat: Chat): Promise<void> {
   if (permission !== "granted") throw new Error(t("You have not allowed notifications."));
   const { vapidPublicKey } = await chat.ask("push.web.vapidPublicKey", {});
   const { pushManager } = await navigator.serviceWorker.ready;
-  // A subscription for another gateway at this address is of no use to this one.
+  // This gateway cannot use a subscription that another gateway made at this address.
   await (await pushManager.getSubscription())?.unsubscribe();
   const made = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(vapidPublicKey) });
   const { endpoint, keys = {} } = made.toJSON();

@@ -12,7 +12,7 @@ export interface Recorded {
   readonly durationMs: number;
 }
 
-/** A recording that goes on. */
+/** A running recording. */
 export interface OpenRecording {
   readonly beganAt: number;
   /** Ends it and answers what was recorded; undefined when that is nothing. */

@@ -1,9 +1,9 @@
 import { keep, kept } from "../browser/kept.ts";
 
 /**
- * The page's texts in the person's language. The code has each text in English, which is its key in the files of the other
- * languages. A text may have places, such as `{name}`, and the forms of a count, as in `{n} run|{n} runs`: they stand in the
- * order of the language's plural categories, and the value of `n` chooses one.
+ * The page's texts in the person's language. The code has each text in English, and that text is the key in the files of the
+ * other languages. `{name}` in a text is replaced by a value. A text with counts has one form for each plural category, separated
+ * by `|`, as `{n} run|{n} runs`; the value of `n` selects the form.
  */
 type Values = Readonly<Record<string, string | number>>;
 type Texts = Readonly<Record<string, string>>;

@@ -8,7 +8,7 @@ const REACHED = [
   '[tabindex="0"]',
 ].join();
 
-/** Milliseconds for which a disabled element may be enabled again, before the focus goes on. */
+/** Milliseconds to wait for a disabled element to be enabled again before the focus moves. */
 const BUSY_MS = 1500;
 
 /** An element above the focus, and the place of the focus among its children. */
@@ -80,7 +80,7 @@ function stepsTo(target: Element): readonly Step[] {
   return steps;
 }
 
-/** In the nearest element above that is still there: what stands in the place now, else after it, else before it. */
+/** Looks in the nearest ancestor that is still in the page: the element now at that place, else the next one, else the one before. */
 function nearest(steps: readonly Step[]): HTMLElement | undefined {
   for (const { element, at } of steps.slice(1)) {
     if (!element.isConnected) continue;

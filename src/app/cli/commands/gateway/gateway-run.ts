@@ -58,7 +58,7 @@ export async function gatewayRun(
 
 const PORT_VARIABLE = "OPENCLAW_GATEWAY_PORT";
 
-/** The port of `OPENCLAW_GATEWAY_PORT`, which comes before that of the config: a number, also behind a host. Throws `USAGE`. */
+/** The port of `OPENCLAW_GATEWAY_PORT`, as `18790` or `127.0.0.1:18790`. It overrides `gateway.port`. Throws `USAGE`. */
 function portOf(env: Io["env"]): number | undefined {
   const text = env[PORT_VARIABLE]?.trim() ?? "";
   if (text === "") return undefined;

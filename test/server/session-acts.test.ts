@@ -358,6 +358,19 @@ describe("sorting sessions", () => {
     expect(keysOf(await ask("sessions.list", { limit: 500 }))).toContain(key);
   });
 
+  test("pinned sessions are listed first, the latest pin before the others", async () => {
+    const now = Date.now();
+    const pins = { "pin-one": now, "pin-two": now + 1, "pin-none": undefined };
+    for (const [id, pinnedAt] of Object.entries(pins))
+      gateway.sessions.add(id, [], { updatedAt: now - 1_000_000, ...(pinnedAt && { pinnedAt }) });
+    const [two, one] = ["agent:main:pin-two", "agent:main:pin-one"];
+    expect(keysOf(await ask("sessions.list", { limit: 2 }))).toEqual([two, one]);
+    expect(keysOf(await ask("sessions.list", { limit: 1, offset: 1, archived: "all" }))).toEqual([one]);
+    const next = keysOf(await ask("sessions.list", { limit: 500, offset: 2 }));
+    expect(next).toContain("agent:main:pin-none");
+    expect(next).not.toContain(one);
+  });
+
   test("a session is pinned, marked as unread, and both are taken back", async () => {
     const key = "agent:main:marked";
     gateway.sessions.add("marked");

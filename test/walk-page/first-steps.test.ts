@@ -100,6 +100,14 @@ describe.skipIf(!hasChromium)("the first steps on the page of the built gateway"
       .poll(async () => JSON.parse(await readFile(home.configPath, "utf8")) as unknown, SOON)
       .toMatchObject({ commands: { ownerAllowFrom: [expect.stringMatching(/^telegram:\d+$/)] } });
     await tab.shoot("first-steps-people");
+    const owner = people.getByRole("region", { name: "Let in" }).getByRole("listitem").first();
+    await owner.getByRole("button", { name: "Put out" }).click();
+    await people.getByText("Nobody is an owner yet").waitFor();
+    await owner.waitFor({ state: "detached" });
+    telegram.say("may I come back?");
+    await people.getByRole("button", { name: "Let in", exact: true }).click();
+    await owner.getByRole("button", { name: "Make owner" }).click();
+    await owner.getByText("owner", { exact: true }).waitFor();
     await tab.page.goBack();
     await tab.page.goBack();
     await steps.waitFor({ state: "detached" });

@@ -82,6 +82,7 @@ describe.skipIf(!hasChromium)("what Ctrl+K finds and does on the page", () => {
     await page.keyboard.press("Escape");
 
     await page.getByRole("button", { name: "Find and do" }).click();
+    await field.waitFor();
     await page.keyboard.type("new chat with");
     await expect.poll(() => selected.innerText(), SOON).toContain("New chat with");
     await page.keyboard.press("Enter");

@@ -4,6 +4,8 @@ import { SOON, type Tab } from "./browser.ts";
 import { pageWorld } from "./page-world.ts";
 import { twoModels } from "./two-models.ts";
 
+const NARROW = { width: 390, height: 780 };
+
 const openSettings = async ({ page }: Tab) => {
   await page.getByRole("button", { name: "Session settings" }).click();
   const panel = page.getByRole("dialog", { name: "Session settings" });
@@ -45,6 +47,41 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
     await tab.say("/queue");
     await tab.answered(/collect, .*cap 7,/);
   });
+
+  test.each([{ width: 1280, height: 800 }, NARROW])(
+    "a conversation is pinned and put into the archive in the side bar ($width)",
+    async (size) => {
+      world.model.answer(({ said }) => ({ text: `About ${said}.` }));
+      const gateway = await world.home.start();
+      const first = await world.browser.open(gateway, "?session=webchat:default:tea", size);
+      await first.say("tea");
+      await first.answered("About tea.");
+      await first.page.close();
+      const tab = await world.browser.open(gateway, "?session=webchat:default:bins", size);
+      const { page } = tab;
+      await tab.say("bins");
+      await tab.answered("About bins.");
+      if (size === NARROW) await page.getByRole("button", { name: "Sessions" }).click();
+      const titles = () => page.locator(".session-title:visible").allInnerTexts();
+      const act = async (name: string, of: string): Promise<void> => {
+        await page.getByRole("listitem").filter({ hasText: of }).last().hover();
+        await page.getByRole("button", { name: `${name} ${of}`, exact: true }).click();
+      };
+      await expect.poll(titles, SOON).toEqual(["bins", "tea", "Main chat"]);
+      await act("Pin", "tea");
+      await expect.poll(titles, SOON).toEqual(["tea", "bins", "Main chat"]);
+      await page.getByRole("button", { name: "Unpin tea", exact: true }).waitFor();
+      await tab.shoot(`sidebar-pinned-${size.width}`);
+      await act("Archive", "tea");
+      await expect.poll(titles, SOON).toEqual(["bins", "Main chat"]);
+      expect(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0);
+      await page.getByRole("link", { name: "All chats" }).click();
+      await page.getByLabel("Which conversations").selectOption("archived");
+      await page.getByRole("listitem", { name: "tea" }).getByRole("button", { name: "Bring back" }).click();
+      if (size === NARROW) await page.getByRole("button", { name: "Sessions" }).click();
+      await expect.poll(titles, SOON).toEqual(["tea", "bins", "Main chat"]);
+    },
+  );
 
   test("a new chat is with the agent that the person chooses, also one that was just added", async () => {
     world.model.answer(({ system }) => ({ text: system.includes("workspace-owl") ? "I am Owl." : "I am main." }));

@@ -53,18 +53,25 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
       });
     const tab = await world.browser.open(gateway);
     await visit(tab, "Jobs");
-    const plants = tab.page.getByRole("listitem", { name: "plants" });
+    const plants = tab.page
+      .getByRole("region", { name: "Jobs", exact: true })
+      .getByRole("listitem", { name: "plants" });
     await plants.getByText(/^every 2 hours · next /).waitFor();
     await plants.getByRole("button", { name: "Run now" }).click();
     await plants.getByRole("button", { name: /^Last run .*: show its runs$/ }).click();
     const runs = tab.page.getByRole("region", { name: "Runs of plants" });
     await runs.getByText("Water the fern.").waitFor();
+    const all = tab.page.getByRole("region", { name: "Latest runs of all jobs" });
+    await all.getByRole("listitem", { name: "plants" }).getByText("Water the fern.").waitFor();
     await tab.shoot("jobs");
+    await tab.page.getByLabel("Which runs").selectOption("Failed runs");
+    await all.getByText("No run has failed.").waitFor();
+    await tab.page.getByLabel("Which runs").selectOption("All runs");
     await plants.getByRole("button", { name: "Switch off" }).click();
     await plants.getByText(/^every 2 hours · switched off/).waitFor();
     await tab.page.getByRole("searchbox").fill("bin");
     await plants.waitFor({ state: "detached" });
-    const bins = tab.page.getByRole("listitem", { name: "bins" });
+    const bins = tab.page.getByRole("region", { name: "Jobs", exact: true }).getByRole("listitem", { name: "bins" });
     await bins.getByRole("button", { name: "Delete" }).click();
     await bins.getByRole("button", { name: "Delete the job" }).click();
     await tab.page.getByText("No job has these words.").waitFor();

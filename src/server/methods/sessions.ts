@@ -217,26 +217,25 @@ async function listSessions(params: ListParams, ports: Ports) {
   };
 }
 
-const FILTERS = ["activeMinutes", "agentId", "label", "search", "spawnedBy"] as const;
-
-/** The rows of a page, the newest first, and how many all pages have. */
+/** The rows of a page, pinned ones first, the newest first, and how many all pages have. */
 async function findPage(
   { params, from, to }: { params: ListParams; from: number; to: number },
   ports: Ports,
   now: number,
 ) {
-  const { sessions } = ports;
-  const isFiltered = params.archived !== "all" || FILTERS.some((name) => params[name] !== undefined);
-  if (!isFiltered)
-    return { page: [...Iterator.from(sessions.newest()).take(to).drop(from)], totalCount: sessions.count };
-  const all = [...sessions.newest()];
-  const found: SessionRow[] = [];
+  const all = [...ports.sessions.newest()];
+  const pinned: SessionRow[] = [];
+  const others: SessionRow[] = [];
   for (let at = 0; at < all.length; at += COMPARED) {
     if (at > 0) await setImmediate();
-    for (const row of all.slice(at, at + COMPARED)) if (isWanted(row, params, ports, now)) found.push(row);
+    for (const row of all.slice(at, at + COMPARED))
+      if (isWanted(row, params, ports, now)) (row.entry.pinnedAt === undefined ? others : pinned).push(row);
   }
+  const found = [...pinned.toSorted((one, other) => pinTime(other) - pinTime(one)), ...others];
   return { page: found.slice(from, to), totalCount: found.length };
 }
+
+const pinTime = ({ entry }: SessionRow): number => entry.pinnedAt ?? 0;
 
 function isWanted({ key, entry }: SessionRow, params: ListParams, ports: Ports, now: number): boolean {
   const { activeMinutes, agentId, label, search, archived = false, spawnedBy } = params;

@@ -89,8 +89,10 @@ test("pairing works on the journal when no gateway runs", async () => {
   expect(right).toMatchObject({ code: 0, out: "Eve [2J (77) may write on telegram now.\n" });
   expect(right.err).toContain(`openclaw config set commands.ownerAllowFrom '["telegram:77"]'`);
   expect((await run(["pairing", "list"], env)).out).toMatch(/telegram +default +77 +Eve \[2J +\d{4}-\d\d-\d\d/);
+  writeFileSync(join(dir, "openclaw.json"), `{ commands: { ownerAllowFrom: ["telegram:77"] } }`);
   const put = await run(["pairing", "revoke", "telegram", "77"], env);
   expect(put).toMatchObject({ code: 0, out: "Eve [2J (77) may not write on telegram any more (default).\n" });
+  expect(put.err).toContain('77 is still an owner, who may approve commands: take "telegram:77" out');
   expect(await run(["pairing", "revoke", "telegram", "77"], env)).toMatchObject({ code: 1 });
   expect(await run(["pairing", "reject", "telegram", "77"], env)).toMatchObject({ code: 1 });
   const reopened = await openJournal({ path, bootId: "test" });

@@ -88,11 +88,13 @@ function LanguageChoice(): VNode {
   );
 }
 
-/** The sessions, latest first. The main and the open session are included even if they have no row yet. */
+/** The sessions, pinned ones first, then the latest first. The main and the open session are included even if they have no row yet. */
 function listedSessions(state: PageState): readonly SessionRow[] {
   const agent = state.hello?.defaultAgent;
   const has = (key: string): boolean => state.sessions.some((row) => plainKey(row.key, agent) === plainKey(key, agent));
-  const rows = state.sessions.toSorted((one, other) => (other.updatedAt ?? 0) - (one.updatedAt ?? 0));
+  const rows = state.sessions.toSorted(
+    (one, other) => (other.pinnedAt ?? 0) - (one.pinnedAt ?? 0) || (other.updatedAt ?? 0) - (one.updatedAt ?? 0),
+  );
   const open = openRow(state) === undefined ? [emptyRow(state.sessionKey)] : [];
   const main = has("main") || isOpen(state, "main") ? [] : [emptyRow("main")];
   return [...open, ...rows, ...main];
@@ -112,10 +114,22 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
   const title = sessionTitle(row.key, row.label);
   const channel = channelName(row.key);
   const when = row.updatedAt === undefined ? "" : ago(row.updatedAt, now);
+  const isPinned = row.pinnedAt !== undefined;
+  const actions = [
+    [
+      "pin",
+      isPinned ? t("Unpin {title}", { title }) : t("Pin {title}", { title }),
+      () => chat.putAside(row.key, { pinned: !isPinned }),
+    ],
+    ["archive", t("Archive {title}", { title }), () => chat.putAside(row.key, { archived: true })],
+    ["pencil", t("Rename {title}", { title }), () => setAsking("name")],
+    ["trash", t("Delete {title}", { title }), () => setAsking("delete")],
+  ] as const;
   return (
     <li class={open ? "session open" : "session"}>
       <button type="button" aria-current={open ? "page" : undefined} onClick={() => (chat.open(row.key), done())}>
         <span class="session-title" dir="auto">
+          {row.pinnedAt !== undefined && <Icon name="pin" />}
           {title}
         </span>
         <span class="session-facts">
@@ -125,22 +139,11 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
       </button>
       {row.updatedAt !== undefined && (
         <span class="session-actions">
-          <button
-            type="button"
-            class="plain-icon"
-            aria-label={t("Rename {title}", { title })}
-            onClick={() => setAsking("name")}
-          >
-            <Icon name="pencil" />
-          </button>
-          <button
-            type="button"
-            class="plain-icon"
-            aria-label={t("Delete {title}", { title })}
-            onClick={() => setAsking("delete")}
-          >
-            <Icon name="trash" />
-          </button>
+          {actions.map(([icon, label, act]) => (
+            <button key={icon} type="button" class="plain-icon" aria-label={label} title={label} onClick={act}>
+              <Icon name={icon} />
+            </button>
+          ))}
         </span>
       )}
     </li>

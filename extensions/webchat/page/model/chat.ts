@@ -278,6 +278,11 @@ export class Chat {
     this.#attempt(this.#patch(sessionKey, { label: label === "" ? null : label }));
   }
 
+  /** Pins a session, or puts it into the archive; `false` takes that back. */
+  putAside(sessionKey: string, change: { readonly pinned: boolean } | { readonly archived: boolean }): void {
+    this.#attempt(this.#patch(sessionKey, change));
+  }
+
   /** Chooses the model of the open session, as `provider/id`. */
   chooseModel(model: string): void {
     this.#attempt(this.#patch(this.#store.state().sessionKey, { model }));

@@ -42,6 +42,8 @@ export interface SessionRow {
   readonly key: string;
   readonly label?: string | undefined;
   readonly updatedAt?: number | undefined;
+  /** When a person pinned it (ms since 1970); unset while it is not. */
+  readonly pinnedAt?: number | undefined;
   readonly tokens: { readonly input: number; readonly output: number; readonly total: number; readonly window: number };
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
@@ -146,6 +148,7 @@ function readSession(key: string, row: Partial<Answers["sessions.list"]["session
     key,
     label: nonEmpty(row.label) ?? nonEmpty(row.displayName),
     updatedAt: timeIn(row.updatedAt),
+    pinnedAt: timeIn(row.pinnedAt),
     tokens: {
       input: number(row.inputTokens),
       output: number(row.outputTokens),

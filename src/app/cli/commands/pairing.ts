@@ -97,11 +97,20 @@ export async function pairingRevoke(
   return 0;
 }
 
-/** The config lets people in by itself. */
+/** The config lets people in by itself, and makes them owners. */
 function stillNamed({ config }: State, channel: string, senderId: string): string {
   const isNamed = JSON.stringify(config.channels[channel] ?? {}).includes(`"${senderId}"`);
-  return isNamed ? `The config names ${senderId} below channels.${channel} too: look at its allowFrom.\n` : "";
+  const owner = config.commands.ownerAllowFrom.map(String).find((one) => isEntryOf(one, channel, senderId));
+  return [
+    isNamed ? `The config names ${senderId} below channels.${channel} too: look at its allowFrom.\n` : "",
+    owner === undefined
+      ? ""
+      : `${senderId} is still an owner, who may approve commands: take "${owner}" out of commands.ownerAllowFrom.\n`,
+  ].join("");
 }
+
+const isEntryOf = (owner: string, channel: string, senderId: string): boolean =>
+  owner === senderId || owner === `${channel}:${senderId}`;
 
 const nameOf = ({ name, senderId }: Approved["request"]): string =>
   name === undefined ? senderId : `${name} (${senderId})`;

@@ -9,6 +9,7 @@ import {
   ActButton,
   ListRow,
   mayAsk,
+  Pick,
   RowList,
   SureButton,
   useActing,
@@ -25,7 +26,7 @@ type Run = Answers["cron.runs"]["entries"][number];
 
 const CHANGED = { changedBy: ["cron"] };
 
-/** The scheduled jobs, each with its next and its last run, and the runs of the one that is open. */
+/** The scheduled jobs, each with its next run and its runs, and the latest runs of all. */
 export function JobsView(props: ViewProps): VNode {
   const [query, setQuery] = useState("");
   const params = { enabled: "all", limit: 200, includeDeliveryPreviews: true, ...(query !== "" && { query }) };
@@ -73,6 +74,7 @@ export function JobsView(props: ViewProps): VNode {
       {jobs.answer?.hasMore === true && (
         <p class="hint">{t("Search for a job that is not among these {limit}.", { limit: params.limit })}</p>
       )}
+      <LatestRuns view={props} />
     </ViewFrame>
   );
 }
@@ -119,7 +121,7 @@ function JobRow({ view, job, acting, goesTo, again }: JobProps): VNode {
       <button type="button" class="link" aria-expanded={isOpened} onClick={() => setOpened(!isOpened)}>
         {lastText(job, now)}
       </button>
-      {isOpened && <Runs view={view} job={job} now={now} />}
+      {isOpened && <JobRuns view={view} job={job} now={now} />}
     </ListRow>
   );
 }
@@ -150,28 +152,71 @@ function JobActs({ chat, job, acting }: { chat: ViewProps["chat"]; job: Job; act
 
 const NO_JOB = t("No jobs. Ask the agent for one, such as “remind me every Monday at nine to water the plants”.");
 
-function Runs({ view, job, now }: { view: ViewProps; job: Job; now: number }): VNode {
+function JobRuns({ view, job, now }: { view: ViewProps; job: Job; now: number }): VNode {
   const runs = useAnswer(view, { method: "cron.runs", params: { id: job.id, limit: 20 }, ...CHANGED });
   return (
     <ViewFrame problems={[runs.problem]} isRead={runs.answer !== undefined}>
       <RowList title={t("Runs of {name}", { name: job.name })} empty={t("No run yet.")}>
         {(runs.answer?.entries ?? []).map((run) => (
-          <ListRow
-            key={`${run.ts}`}
-            title={when(run.runAtMs ?? run.ts, now)}
-            facts={[run.status, deliveryText(run), run.model, tookText(run), tokensText(run)]}
-            error={run.error ?? run.deliveryError}
-          >
-            {run.summary !== undefined && <p class="view-row-text">{run.summary}</p>}
-            {run.sessionKey !== undefined && (
-              <button type="button" class="link" onClick={() => view.chat.open(run.sessionKey ?? "")}>
-                {t("Open its conversation")}
-              </button>
-            )}
-          </ListRow>
+          <RunRow key={`${run.ts}`} view={view} run={run} now={now} />
         ))}
       </RowList>
     </ViewFrame>
+  );
+}
+
+const STEP = 10;
+const WHICH_RUNS = [
+  ["all", t("All runs")],
+  ["error", t("Failed runs")],
+] as const;
+
+/** The latest runs of all jobs, also of jobs that were deleted. */
+function LatestRuns({ view }: { readonly view: ViewProps }): VNode {
+  const now = useNow(30_000);
+  const [status, setStatus] = useState<(typeof WHICH_RUNS)[number][0]>("all");
+  const [limit, setLimit] = useState(STEP);
+  const runs = useAnswer(view, { method: "cron.runs", params: { scope: "all", status, limit }, ...CHANGED });
+  const title = t("Latest runs of all jobs");
+  return (
+    <ViewFrame
+      tools={<Pick label={t("Which runs")} value={status} options={WHICH_RUNS} choose={setStatus} />}
+      problems={[runs.problem]}
+      isRead={runs.answer !== undefined}
+    >
+      <RowList title={title} empty={status === "all" ? t("No run yet.") : t("No run has failed.")}>
+        {(runs.answer?.entries ?? []).map((run) => (
+          <RunRow key={`${run.jobId} ${run.ts}`} view={view} run={run} now={now} name={run.jobName ?? run.jobId} />
+        ))}
+      </RowList>
+      {runs.answer?.hasMore === true && <ActButton label={t("Show more")} act={() => setLimit(limit + STEP)} />}
+    </ViewFrame>
+  );
+}
+
+interface RunProps {
+  readonly view: ViewProps;
+  readonly run: Run;
+  readonly now: number;
+  /** Of its job, where others are in the list. */
+  readonly name?: string;
+}
+
+function RunRow({ view, run, now, name }: RunProps): VNode {
+  const at = when(run.runAtMs ?? run.ts, now);
+  return (
+    <ListRow
+      title={name ?? at}
+      facts={[name && at, run.status, deliveryText(run), run.model, tookText(run), tokensText(run)]}
+      error={run.error ?? run.deliveryError}
+    >
+      {run.summary !== undefined && <p class="view-row-text">{run.summary}</p>}
+      {run.sessionKey !== undefined && (
+        <button type="button" class="link" onClick={() => view.chat.open(run.sessionKey ?? "")}>
+          {t("Open its conversation")}
+        </button>
+      )}
+    </ListRow>
   );
 }
 

@@ -22,7 +22,8 @@ export function Palette(props: PaletteProps): VNode {
   const found = useMemo(() => findEntries(entries, query, conversations), [entries, query, conversations]);
   const all = found.flatMap((group) => group.entries);
   const { index, move } = useChosen(all, query);
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before the next key comes: it belongs into the field.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const run = (entry: Entry): void => {
     // The browser gives the focus back first; an entry may take it on.
     dialog.current?.close();
@@ -107,6 +108,9 @@ interface ListProps {
   readonly run: (entry: Entry) => void;
 }
 
+/** The browser also tells of a mouse that rests when what lies under it changes. */
+const isMoved = ({ movementX, movementY }: MouseEvent): boolean => movementX !== 0 || movementY !== 0;
+
 /** The focus stays in the field: the list only shows which entry Enter chooses. */
 function FoundList({ id, found, index, move, run }: ListProps): VNode {
   const list = useRef<HTMLDivElement>(null);
@@ -131,7 +135,7 @@ function FoundList({ id, found, index, move, run }: ListProps): VNode {
                 class="palette-entry"
                 role="option"
                 aria-selected={first + place === index}
-                onMouseMove={() => first + place !== index && move(first + place)}
+                onMouseMove={(event) => isMoved(event) && first + place !== index && move(first + place)}
                 onClick={() => run(entry)}
               >
                 <span class="palette-title" dir="auto">

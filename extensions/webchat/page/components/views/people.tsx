@@ -48,6 +48,7 @@ export function PeopleView({ state, chat }: ViewProps): VNode {
             key={`${person.channel}:${person.account}:${person.senderId}`}
             person={person}
             owner={entryOf(person, owners)}
+            isElsewhere={people.admitted.some((other) => other !== person && isSamePerson(other, person))}
             hasOwners={hasOwners}
             act={act}
           />
@@ -64,12 +65,19 @@ export function PeopleView({ state, chat }: ViewProps): VNode {
   );
 }
 
+const isSamePerson = (one: LetIn, other: LetIn): boolean =>
+  one.channel === other.channel && one.senderId === other.senderId;
+
 /** The entry in the config that makes somebody an owner. */
 const entryOf = ({ channel, senderId }: LetIn, owners: readonly string[]): string | undefined =>
   owners.find((entry) => entry === `${channel}:${senderId}` || entry === senderId);
 
-/** Makes a request, then reads the people again. */
-type Act = (method: "owners.add" | "owners.remove" | "pairing.revoke", params: Record<string, unknown>) => void;
+type Wish = readonly [
+  method: "owners.add" | "owners.remove" | "pairing.revoke",
+  params: Readonly<Record<string, unknown>>,
+];
+/** Makes requests one after the other up to the first that fails, then reads the people again. */
+type Act = (...wishes: readonly Wish[]) => void;
 
 function usePeople(state: PageState, chat: Chat) {
   const [people, setPeople] = useState<ReadPeople>();
@@ -84,12 +92,18 @@ function usePeople(state: PageState, chat: Chat) {
     }
   }, [chat]);
   useEffect(() => void read(), [read, state.people.pairings, state.people.owners]);
-  const act: Act = (method, params) => {
+  const act: Act = (...wishes) => {
     setProblem("");
-    chat
-      .ask(method, params)
-      .then(read, (error: unknown) => setProblem(problemOf(error).message))
-      .finally(() => chat.peopleChanged());
+    const all = async (): Promise<void> => {
+      try {
+        for (const [method, params] of wishes) await chat.ask(method, params);
+      } catch (error) {
+        setProblem(problemOf(error).message);
+      }
+      await read();
+      chat.peopleChanged();
+    };
+    void all();
   };
   return { people, problem, act };
 }
@@ -161,13 +175,20 @@ interface AdmittedProps {
   readonly person: LetIn;
   /** The entry that makes the person an owner. */
   readonly owner: string | undefined;
+  /** Whether another account of the channel lets the person in too. */
+  readonly isElsewhere: boolean;
   readonly hasOwners: boolean;
   readonly act: Act;
 }
 
-function Admitted({ person, owner, hasOwners, act }: AdmittedProps): VNode {
+function Admitted({ person, owner, isElsewhere, hasOwners, act }: AdmittedProps): VNode {
   const { channel, account, senderId, at } = person;
   const name = shortNameIn(person.name) ?? senderId;
+  // Who may not write any more has no say over commands either.
+  const putOut: readonly Wish[] = [
+    ["pairing.revoke", { channel, senderId, accountId: account }],
+    ...(owner === undefined || isElsewhere ? [] : [["owners.remove", { entry: owner }] as const]),
+  ];
   return (
     <li class="channel" aria-label={name}>
       <p>
@@ -192,17 +213,13 @@ function Admitted({ person, owner, hasOwners, act }: AdmittedProps): VNode {
             type="button"
             class="quiet"
             onClick={() =>
-              owner === undefined ? act("owners.add", { channel, senderId }) : act("owners.remove", { entry: owner })
+              act(owner === undefined ? ["owners.add", { channel, senderId }] : ["owners.remove", { entry: owner }])
             }
           >
             {owner === undefined ? t("Make owner") : t("No longer an owner")}
           </button>
         )}
-        <button
-          type="button"
-          class="quiet danger"
-          onClick={() => act("pairing.revoke", { channel, senderId, accountId: account })}
-        >
+        <button type="button" class="quiet danger" onClick={() => act(...putOut)}>
           {t("Put out")}
         </button>
       </p>
@@ -218,7 +235,7 @@ function OwnerRow({ owner, act }: { readonly owner: Owner; readonly act: Act }):
         {senderId} {channel === undefined ? t("on every channel") : t("on {channel}", { channel })}
       </p>
       <p class="channel-actions">
-        <button type="button" class="quiet danger" onClick={() => act("owners.remove", { entry })}>
+        <button type="button" class="quiet danger" onClick={() => act(["owners.remove", { entry }])}>
           {t("No longer an owner")}
         </button>
       </p>
@@ -236,7 +253,7 @@ function LinkedAccount({ linked, act }: { readonly linked: Linked; readonly act:
         person: <bdi>{shortNameIn(name) ?? senderId}</bdi>,
         id: senderId,
       })}{" "}
-      <button type="button" class="quiet" onClick={() => act("owners.add", { channel, senderId })}>
+      <button type="button" class="quiet" onClick={() => act(["owners.add", { channel, senderId }])}>
         {t("That is me: make it an owner")}
       </button>
     </p>

@@ -6,7 +6,7 @@ import { hitsIn, saidMessages, type SaidMessage } from "../model/find.ts";
 import type { PageState } from "../model/state.ts";
 import { showInLog } from "./common/hooks.ts";
 import { Icon } from "./common/icons.tsx";
-import { approach } from "./turn-blocks.tsx";
+import { approach, drawnBlocks } from "./turn-blocks.tsx";
 import { t } from "../words/words.ts";
 
 /** Messages of a conversation that are asked for at once. */
@@ -112,15 +112,16 @@ function useShownHit(hit: string | undefined, query: string, chat: Chat): void {
     if (hit === undefined) return undefined;
     let isWanted = true;
     let timer = 0;
-    const show = (frames: number): void => {
+    const show = (frames: number, blocks: number): void => {
       const turn = turnOf(hit);
       if (!isWanted || frames === 0) return;
       if (turn !== undefined) return mark(turn, query);
       approach(hit);
-      timer = requestAnimationFrame(() => show(frames - 1));
+      const drawn = drawnBlocks();
+      timer = requestAnimationFrame(() => show(drawn > blocks ? MOST_FRAMES : frames - 1, drawn));
     };
-    // The page draws what was read in one of the next frames.
-    void chat.backTo(hit).then(() => show(MOST_FRAMES));
+    // The page draws what was read in the next frames, block by block.
+    void chat.backTo(hit).then(() => show(MOST_FRAMES, drawnBlocks()));
     return () => {
       isWanted = false;
       cancelAnimationFrame(timer);

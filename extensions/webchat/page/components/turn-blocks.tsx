@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import type { TurnVersions } from "../model/state.ts";
 import type { TurnAct } from "../model/turn-acts.ts";
@@ -24,8 +24,12 @@ interface DrawingProps {
   readonly showFacts: (runIds: readonly string[]) => void;
 }
 
+type Block = readonly KeyedTurn[];
+
 /** The most turns of a block. */
 const MOST = 12;
+/** The blocks of the first frame. */
+const AT_FIRST = 2;
 /** A block that is farther from the window than these pixels is not drawn. */
 const MARGIN_PX = 1500;
 
@@ -37,17 +41,31 @@ export function TurnBlocks({ turns, ...drawing }: DrawingProps & { readonly turn
   const starts = useRef<ReadonlySet<string>>(new Set());
   const blocks = useMemo(() => blocksOf(turns, starts.current), [turns]);
   starts.current = new Set(blocks.map(([first]) => first?.key ?? ""));
+  const shown = blocks.slice(useFirstDrawn(blocks));
   return (
     <>
-      {blocks.map((members, at) => (
-        <TurnBlock key={members[0]?.key} turns={members} isLast={at === blocks.length - 1} {...drawing} />
+      {shown.map((members, at) => (
+        <TurnBlock key={members[0]?.key} turns={members} isLast={at === shown.length - 1} {...drawing} />
       ))}
     </>
   );
 }
 
+/** The place of the first block that is drawn: the end of a conversation is drawn at once, and one block more after each frame. */
+function useFirstDrawn(blocks: readonly Block[]): number {
+  const [first, setFirst] = useState<Block>([]);
+  const known = new Set(first.map(({ key }) => key));
+  const found = blocks.findIndex((members) => members.some(({ key }) => known.has(key)));
+  const place = found === -1 ? Math.max(0, blocks.length - AT_FIRST) : found;
+  useEffect(() => {
+    const next = blocks[Math.max(0, place - 1)];
+    if (found !== 0 && next !== undefined) setFirst(next);
+  }, [blocks, found, place]);
+  return place;
+}
+
 /** A block begins where one began before, so that what comes before or after it leaves it as it is. */
-function blocksOf(turns: readonly KeyedTurn[], starts: ReadonlySet<string>): readonly (readonly KeyedTurn[])[] {
+function blocksOf(turns: readonly KeyedTurn[], starts: ReadonlySet<string>): readonly Block[] {
   const blocks: KeyedTurn[][] = [];
   for (const one of turns) {
     const last = blocks.at(-1);
@@ -58,7 +76,7 @@ function blocksOf(turns: readonly KeyedTurn[], starts: ReadonlySet<string>): rea
 }
 
 interface BlockProps extends DrawingProps {
-  readonly turns: readonly KeyedTurn[];
+  readonly turns: Block;
   /** The last block has what is written now, and is always drawn. */
   readonly isLast: boolean;
 }
@@ -127,3 +145,6 @@ export function approach(messageId: string): void {
   const far = blocks.find((block) => block.dataset["messages"]?.split(" ").includes(messageId));
   far?.scrollIntoView({ block: "center" });
 }
+
+/** How many blocks of the conversation have a place on the page by now. */
+export const drawnBlocks = (): number => document.querySelectorAll("ol.turns").length;

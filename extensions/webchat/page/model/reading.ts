@@ -56,12 +56,17 @@ export class Reading {
 
   /** Reads everything, after the page connected or missed events. */
   async everything(): Promise<void> {
-    const methods = this.#store.state().hello?.methods ?? [];
-    if (methods.includes("sessions.subscribe")) await this.#connection.request("sessions.subscribe", {});
-    await this.settled();
+    const isNew = this.#store.state().exchanges.length === 0;
+    const subscribed = this.#ifOffered("sessions.subscribe", () => this.#subscribe());
+    // Nothing waits for another answer before the first view.
+    await Promise.all([subscribed, isNew ? Promise.all([this.sessions(), this.history()]) : this.settled()]);
     await this.waiting();
     await Promise.all([this.models(), this.config(), this.#ifOffered("exec.approval.list", () => this.approvals())]);
     await this.people();
+  }
+
+  async #subscribe(): Promise<void> {
+    await this.#connection.request("sessions.subscribe", {});
   }
 
   /** Reads the active runs, then the transcript. In this order the transcript has every run that is no longer active. */

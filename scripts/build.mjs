@@ -14,7 +14,7 @@ import { closureOf, partOf, readLock } from "./lock.mjs";
 import { joinParts, partsOf, readParts } from "./join-chunks.mjs";
 import { readBuiltins } from "./own-builtins.mjs";
 import { catalogueFiles, packageEdits } from "./package-edits.mjs";
-import { pageFolder, pageHtml, pageOptions, pageStatics, workerOptions } from "./page-options.mjs";
+import { bundlePage, pageFolder, pageStatics, workerOptions } from "./page-options.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const dist = path.join(root, "dist");
@@ -209,20 +209,16 @@ function inLatin1(text) {
   return text.replace(/[\u0100-\uffff]/g, escape);
 }
 
-async function bundlePage(esbuild) {
+async function pageFiles(esbuild) {
   if (!exists(`${pageFolder}/main.tsx`)) return { files: [], metafile: { outputs: {} } };
-  const result = await esbuild.build(pageOptions);
-  const html = {
-    path: path.join(dist, "page", "index.html"),
-    contents: Buffer.from(pageHtml(result.metafile)),
-  };
+  const page = await bundlePage(esbuild);
   const statics = pageStatics.map((name) => ({
     path: path.join(dist, "page", name),
     contents: fs.readFileSync(path.join(root, pageFolder, name)),
   }));
-  const files = [...result.outputFiles, ...statics, html];
+  const files = [...page.files, ...statics];
   const worker = await esbuild.build(workerOptions(shellOf(files)));
-  return { files: [...files, ...worker.outputFiles], metafile: result.metafile };
+  return { files: [...files, ...worker.outputFiles], metafile: page.metafile };
 }
 
 /** The files that a browser keeps of the page: those that its first view needs, and the code of the views. */
@@ -302,7 +298,7 @@ async function build() {
   const begun = new Date();
   const esbuild = await import("esbuild");
   if (release) fs.rmSync(dist, { recursive: true, force: true });
-  const bundles = await Promise.all([bundleNode(esbuild), bundlePage(esbuild)]);
+  const bundles = await Promise.all([bundleNode(esbuild), pageFiles(esbuild)]);
   const supply = supplyFiles(bundles.map((bundle) => bundle.metafile));
   const models = catalogueFiles().map(([name, text]) => ({ path: path.join(dist, name), contents: Buffer.from(text) }));
   const files = [...bundles.flatMap((bundle) => bundle.files), ...supply, ...extensionManifests(), ...models];

@@ -1,6 +1,7 @@
 // How esbuild bundles the chat page, for `scripts/build.mjs` and for tests of the page.
 import fs from "node:fs";
 import path from "node:path";
+import { joinParts, readParts } from "./join-chunks.mjs";
 
 /** The page's source, from the repository's root. */
 export const pageFolder = "extensions/webchat/page";
@@ -74,6 +75,9 @@ export const pageOptions = {
   metafile: true,
 };
 
+/** A file's name in esbuild's metafile. */
+const nameOf = (file) => path.relative(pageOptions.absWorkingDir, file).replaceAll(path.sep, "/");
+
 /** The files that `name` imports statically, with itself. */
 function withImports(outputs, name, found = new Set()) {
   if (found.has(name)) return found;
@@ -85,14 +89,44 @@ function withImports(outputs, name, found = new Set()) {
 }
 
 /**
- * The page's HTML. The browser fetches the code of the first view together with the code that chooses the language, after which
- * it runs.
+ * Bundles the page. The first view needs three files of code, which the browser fetches together: the one that chooses the language,
+ * what that shares with others, and all else in one, because each further request makes the first view later. Resolves with the files,
+ * and with esbuild's metafile.
  */
-export function pageHtml({ outputs }) {
-  const html = fs.readFileSync(path.join(pageOptions.absWorkingDir, pageFolder, "index.html"), "utf8");
+export async function bundlePage(esbuild) {
+  const { outputFiles, metafile } = await esbuild.build(pageOptions);
+  const { outputs } = metafile;
+  const texts = new Map(outputFiles.map((file) => [nameOf(file.path), file.text]));
   const start = Object.keys(outputs).find((name) => outputs[name].entryPoint === `${pageFolder}/start.tsx`);
-  const links = [...withImports(outputs, start)].map(
-    (name) => `<link rel="modulepreload" href="./${path.posix.relative(pageOptions.outdir, name)}" />`,
-  );
+  const page = "dist/page/page.js";
+  const [shared, ...others] = [...withImports(outputs, page)].filter((name) => name !== page);
+  const rest = [...withImports(outputs, start)].filter((name) => ![start, shared, ...others].includes(name));
+  const homes = new Map([
+    ...others.map((name) => [name, path.posix.basename(shared)]),
+    ...rest.map((name) => [name, path.posix.basename(start)]),
+  ]);
+  const {
+    absWorkingDir: root,
+    entryPoints: _entries,
+    outdir: _outdir,
+    splitting: _splitting,
+    ...options
+  } = pageOptions;
+  const joined = await joinParts(esbuild, homes, { outputs, read: (name) => texts.get(name), root, options });
+  const made = new Map(joined.flatMap((one) => one.outputFiles.map((file) => [file.path, file.text])));
+  const files = outputFiles
+    .filter((file) => !homes.has(nameOf(file.path)))
+    .map((file) => {
+      if (!file.path.endsWith(".js")) return file;
+      return { path: file.path, contents: Buffer.from(readParts(made.get(file.path) ?? file.text, homes, ".")) };
+    });
+  const html = { path: path.join(root, "dist/page/index.html"), contents: Buffer.from(htmlWith([shared, start])) };
+  return { files: [...files, html], metafile };
+}
+
+/** The page's HTML. The browser fetches these files of code together with the one that asks for them. */
+function htmlWith(names) {
+  const html = fs.readFileSync(path.join(pageOptions.absWorkingDir, pageFolder, "index.html"), "utf8");
+  const links = names.map((name) => `<link rel="modulepreload" href="./${path.posix.basename(name)}" />`);
   return html.replace("</head>", `  ${links.join("\n    ")}\n  </head>`);
 }

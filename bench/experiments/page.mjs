@@ -84,16 +84,20 @@ const MARK = `new MutationObserver((_, watcher) => {
 }).observe(document, { childList: true, subtree: true });`;
 
 const LOG = `document.querySelector(".log")`;
+/** How many messages have a place on the page, drawn or not. */
+const PLACED = `[...document.querySelectorAll("[data-messages]")].reduce((sum, { dataset }) => sum + dataset.messages.split(" ").length, 0)`;
 const toEnd = (page) => page.evaluate(`${LOG}.scrollTo({ top: ${LOG}.scrollHeight })`);
 
 /** Loads everything, then scrolls from the end to the beginning by 200 pixels a frame, for at most SCROLL_MS. */
 async function scrollThrough(page) {
   const earlier = page.locator("button.earlier");
   while ((await earlier.count()) > 0) {
-    const height = await page.evaluate(`${LOG}.scrollHeight`);
+    const before = await page.evaluate(PLACED);
     await earlier.click();
-    while ((await page.evaluate(`${LOG}.scrollHeight`)) === height && (await earlier.count()) > 0) await L.sleep(20);
+    while ((await page.evaluate(PLACED)) === before) await L.sleep(20);
   }
+  // The blocks of turns are drawn one after another.
+  while ((await page.evaluate(PLACED)) < messages) await L.sleep(100);
   await toEnd(page);
   await L.sleep(1000);
   return frames(page, () =>

@@ -82,11 +82,32 @@ describe.skipIf(!hasChromium)("the page", () => {
   });
 
   // Gzipped, with everything that the first view needs.
-  test("weighs little", () => {
+  test("weighs little, and asks for few files", () => {
     const first = firstFiles();
-    expect(first.size).toBeGreaterThan(3);
+    expect([...first].filter((name) => name.endsWith(".js"))).toHaveLength(3);
     const bytes = [...files].reduce((sum, [name, { body }]) => sum + (first.has(name) ? gzipSync(body).length : 0), 0);
     expect(bytes).toBeLessThan(70_000);
+  });
+
+  test("shows the end of a conversation before anything else is read or drawn", async () => {
+    for (let at = 0; at < 100; at += 1) {
+      gateway.write(said("user", `Question ${at}`));
+      gateway.write(said("assistant", `Answer ${at}`));
+    }
+    for (const method of ["sessions.subscribe", "sessions.list"])
+      gateway.answers.set(method, () => new Promise(() => undefined));
+    await page.addInitScript(`new MutationObserver(() => {
+      const turns = document.querySelectorAll("li.turn").length;
+      if (turns > 0) globalThis.atFirst ??= { turns, end: document.body.textContent.includes("Answer 99") };
+    }).observe(document, { childList: true, subtree: true })`);
+    await page.goto(`http://127.0.0.1:${port}/#token=${TOKEN}`);
+    await page.getByText("Answer 99").waitFor();
+    const { turns, end } = await page.evaluate<{ turns: number; end: boolean }>("atFirst");
+    expect(end).toBe(true);
+    expect(turns).toBeLessThan(30);
+    // What is far from the end gets its place, in which it is drawn when it is near.
+    const places = `[...document.querySelectorAll("[data-messages]")].flatMap(({ dataset }) => dataset.messages.split(" "))`;
+    await expect.poll(() => page.evaluate(places)).toHaveLength(200);
   });
 
   test("takes the token from the address, and asks for one where it is missing or wrong", async () => {

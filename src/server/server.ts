@@ -11,6 +11,7 @@ import type { Server, ServerOptions, ServerPorts } from "./options.ts";
 import type { MethodParts } from "./methods/parts.ts";
 import { loadOnce } from "../utils/share-calls.ts";
 import type { PushOwner, WebPush } from "./push/push.ts";
+import { servePushRenewal } from "./push/route.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
 import { watchEvents } from "./events/watch.ts";
@@ -42,19 +43,21 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
   const presence = new Presence(options.version, clock.now());
   const stopping = new AbortController();
   const eventLoop = watchEventLoop(stopping.signal);
-  serveRoutes(app, options, ports, gate);
   const openPush = loadOnce(async () => {
     const opened = await openDevices(options, ports, stopping.signal);
     pushed.to = opened.push;
     return opened;
   });
+  serveRoutes(app, options, ports, gate);
+  const basePath = options.page?.basePath ?? "";
+  servePushRenewal(app, { basePath, log, openPush: async () => (await openPush()).push });
   const opened = loadOnce(async () => {
     const { SetupCodes, reachableAddress, proxiedAddress } = await import("./devices/setup-codes.ts");
     const owned = await openPush();
     const codes = new SetupCodes(clock);
     const reachedAt =
       reachableAddress(options.host, portOf(app, options.port)) ??
-      proxiedAddress(options.access.allowedOrigins, options.page?.basePath ?? "");
+      proxiedAddress(options.access.allowedOrigins, basePath);
     const calls = await openCalls(options, ports, { hub, presence, eventLoop, ...owned, codes, reachedAt });
     return { calls, admission: { gate, devices: owned.devices, codes } };
   });

@@ -24,7 +24,10 @@ chat.signIn(takeTokens());
 show();
 // The first view does without it.
 import("./model/push.ts")
-  .then(({ startWorker }) => startWorker((query) => chat.visit(placeInAddress(query).view)))
+  .then(({ startWorker, followSubscription }) => {
+    startWorker((query) => chat.visit(placeInAddress(query).view));
+    followSubscription(chat, store);
+  })
   .catch(() => undefined);
 globalThis.addEventListener("hashchange", () => {
   const { fromLink } = takeTokens();

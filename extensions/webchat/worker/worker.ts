@@ -1,4 +1,5 @@
 // The page's service worker: it shows the page while the gateway cannot be reached, and notifications while the page is closed.
+import { noteTold, subscribingFor, toldSubscription } from "./subscription.ts";
 
 /** The files of the page, and a mark of their content: the build sets both. */
 declare const SHELL: { readonly mark: string; readonly files: readonly string[] };
@@ -114,6 +115,27 @@ async function show({ title, body, tag, url, isOver }: Notice): Promise<void> {
   const options = { body, tag, icon: "./icon-192.png", silent: isOver || isSeen, data: { url } };
   if (!isSeen || mustShow) await worker.registration.showNotification(title, options);
   if (isSeen) for (const shown of await worker.registration.getNotifications({ tag })) shown.close();
+}
+
+worker.addEventListener("pushsubscriptionchange", (event) => {
+  event.waitUntil(handOver(event.newSubscription));
+});
+
+/** Tells the gateway of the subscription with which the browser replaced the one before. Where it does not answer, the page does so later. */
+async function handOver(given: PushSubscription | null | undefined): Promise<void> {
+  const before = await toldSubscription(scope.href);
+  if (!before) return;
+  const { pushManager } = worker.registration;
+  const found = given ?? (await pushManager.getSubscription());
+  const renewed = (found ?? (await pushManager.subscribe(subscribingFor(before.serverKey)))).toJSON();
+  const { endpoint = "", keys = {} } = renewed;
+  if (endpoint === before.endpoint) return;
+  const answer = await fetch(new URL("./__openclaw__/push-renewed", scope), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ endpoint: before.endpoint, auth: before.auth, renewed: { endpoint, keys } }),
+  });
+  if (answer.status === 204) await noteTold(scope.href, { ...before, endpoint, auth: keys["auth"] ?? "" });
 }
 
 async function ownPages(): Promise<readonly WindowClient[]> {

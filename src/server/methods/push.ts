@@ -3,17 +3,10 @@ import { pushAnswers, pushDevice } from "../../types/answers/push.ts";
 import { defineMethod, MethodError, type Caller, type Method } from "../../types/method.ts";
 import { DEFAULTS, effectiveOf } from "../push/notices.ts";
 import type { PushOwner, WebPush } from "../push/push.ts";
+import { endpointSchema, targetSchema } from "../push/route.ts";
 
-/** Most characters of the address and of a key of a subscription. */
-const MOST_ENDPOINT = 2048;
-const MOST_KEY = 512;
-
-const endpoint = z
-  .string()
-  .min(1)
-  .max(MOST_ENDPOINT)
-  .refine((text) => URL.parse(text)?.protocol === "https:", "must be an https address");
-const key = z.string().min(1).max(MOST_KEY);
+const MOST_LANGUAGE = 35;
+const endpoint = endpointSchema();
 const nothing = z.looseObject({});
 
 interface PushScene {
@@ -46,10 +39,16 @@ const subscriptionMethods = ({ push, login }: PushScene): readonly Method[] => [
   defineMethod({
     name: "push.web.subscribe",
     scope: "operator.write",
-    params: z.looseObject({ endpoint, keys: z.looseObject({ p256dh: key, auth: key }) }),
+    params: targetSchema().extend({
+      language: z.string().max(MOST_LANGUAGE).optional(),
+      replaces: endpoint.optional(),
+    }),
     result: pushAnswers.subscribe,
-    run: async ({ endpoint: address, keys: { p256dh, auth } }, caller) => ({
-      subscriptionId: await push.subscribe({ endpoint: address, keys: { p256dh, auth } }, ownerOf(caller, login)),
+    run: async ({ endpoint: address, keys: { p256dh, auth }, language, replaces }, caller) => ({
+      subscriptionId: await push.subscribe(
+        { endpoint: address, keys: { p256dh, auth }, ...(language !== undefined && { language }), replaces },
+        ownerOf(caller, login),
+      ),
     }),
   }),
   defineMethod({
@@ -101,8 +100,8 @@ const testMethod = ({ push, login }: PushScene): Method =>
     scope: "operator.write",
     mayWait: true,
     params: z.looseObject({
-      title: z.string().max(200).default("Gateway"),
-      body: z.string().max(1000).default("Notifications reach this device."),
+      title: z.string().max(200).optional(),
+      body: z.string().max(1000).optional(),
     }),
     result: pushAnswers.test,
     async run({ title, body }, caller) {

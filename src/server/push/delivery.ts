@@ -198,10 +198,15 @@ const LONGEST_REST_MS = 3_600_000;
 const MOST_TRIES = 10;
 const MOST_WAITING = 16;
 
+/** How the last try ended, and to which address it went; none when there was no try. */
+export interface PushEnd {
+  readonly outcome: PushOutcome;
+  readonly endpoint?: string | undefined;
+}
+
 interface Waiting {
-  readonly to: PushTarget;
   readonly message: PushMessage;
-  readonly end: (outcome: PushOutcome) => void;
+  readonly end: (end: PushEnd) => void;
   /** Whether the push service may have it: it is on its way, or there was no answer. */
   mayHaveArrived: boolean;
   isWithdrawn: boolean;
@@ -210,20 +215,24 @@ interface Waiting {
 /** The messages to the browser of one subscription, in their order. Each is sent again until the push service takes it, or it is of no more use. */
 export class PushQueue {
   readonly #ports: DeliveryPorts;
+  /** Where the browser is reached now; undefined when it wants nothing any more. */
+  readonly #target: () => PushTarget | undefined;
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
   /** Before this time the push service wants to be left alone. */
   #restsUntil = 0;
 
-  constructor(ports: DeliveryPorts) {
+  constructor(ports: DeliveryPorts, target: () => PushTarget | undefined) {
     this.#ports = ports;
+    this.#target = target;
   }
 
-  /** Resolves with the outcome of the last try. Never rejects. */
-  send(to: PushTarget, message: PushMessage): Promise<PushOutcome> {
-    const { promise, resolve: end } = Promise.withResolvers<PushOutcome>();
-    if (this.#waiting.length >= MOST_WAITING) end({ kind: "unanswered", error: "too many others wait to be sent" });
-    else this.#waiting.push({ to, message, end, mayHaveArrived: false, isWithdrawn: false });
+  /** Resolves after the last try. Never rejects. */
+  send(message: PushMessage): Promise<PushEnd> {
+    const { promise, resolve: end } = Promise.withResolvers<PushEnd>();
+    if (this.#waiting.length >= MOST_WAITING)
+      end({ outcome: { kind: "unanswered", error: "too many others wait to be sent" } });
+    else this.#waiting.push({ message, end, mayHaveArrived: false, isWithdrawn: false });
     if (!this.#isRunning) background("notifications of a browser", this.#run());
     return promise;
   }
@@ -249,20 +258,24 @@ export class PushQueue {
     this.#isRunning = false;
   }
 
-  async #deliver(one: Waiting): Promise<PushOutcome> {
+  async #deliver(one: Waiting): Promise<PushEnd> {
     const { clock, signal } = this.#ports;
-    let last: PushOutcome = { kind: "unanswered", error: "the push service wants to be left alone" };
+    let last: PushEnd = { outcome: { kind: "unanswered", error: "the push service wants to be left alone" } };
     for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
       const now = clock.now();
       if (signal.aborted || Math.max(now, this.#restsUntil) >= one.message.untilMs) return last;
       await this.#rest(this.#restsUntil - now);
-      if (one.isWithdrawn) return { kind: "withdrawn" };
+      const to = this.#target();
+      if (one.isWithdrawn || to === undefined) return { outcome: { kind: "withdrawn" } };
       const { mayHaveArrived } = one;
       one.mayHaveArrived = true;
-      last = await sendOnce(one.to, one.message, this.#ports);
-      if (last.kind !== "busy" && last.kind !== "unanswered") return last;
-      if (last.kind === "busy") one.mayHaveArrived = mayHaveArrived;
-      this.#restsUntil = clock.now() + waitAfter(last, tries);
+      const outcome = await sendOnce(to, one.message, this.#ports);
+      last = { outcome, endpoint: to.endpoint };
+      if (outcome.kind === "busy" || outcome.kind === "gone") one.mayHaveArrived = mayHaveArrived;
+      // The browser has renewed its subscription meanwhile.
+      if (outcome.kind === "gone" && this.#target()?.endpoint !== to.endpoint) continue;
+      if (outcome.kind !== "busy" && outcome.kind !== "unanswered") return last;
+      this.#restsUntil = clock.now() + waitAfter(outcome, tries);
     }
     return last;
   }

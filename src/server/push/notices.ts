@@ -14,13 +14,32 @@ export interface PushNotice {
   /** Where a click leads, from the page's own address. */
   readonly url: string;
   /** Sentence that says nothing that others may not read over the person's shoulder. */
-  readonly text: string;
+  readonly text: Sentence;
   /** What it is about. */
   readonly detail: string;
   /** Until when it is of use, in epoch milliseconds. */
   readonly untilMs: number;
   /** Whether it waits for a person: another event tells that it does not any more. `process`: it does so at most as long as this process. */
   readonly waits: "process" | "lasting" | "not";
+}
+
+/** The sentences of notifications, and their translations by the code of the language; English where it has none. */
+const SENTENCES = {
+  "The agent waits for your decision.": { de: "Der Agent wartet auf deine Entscheidung." },
+  "Somebody asks to be let in.": { de: "Jemand bittet um Zugang." },
+  "A device asks for more rights.": { de: "Ein Gerät bittet um mehr Rechte." },
+  "The agent has a question.": { de: "Der Agent hat eine Frage." },
+  "A scheduled job has failed.": { de: "Ein geplanter Auftrag ist fehlgeschlagen." },
+  "This does not wait for you any more.": { de: "Das wartet nicht mehr auf dich." },
+  "Notifications reach this device.": { de: "Benachrichtigungen erreichen dieses Gerät." },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, string>>>>;
+export type Sentence = keyof typeof SENTENCES;
+
+/** The sentence in a language, as `de` or `de-AT`. */
+export function inLanguage(sentence: Sentence, language = "en"): string {
+  const [code = ""] = language.toLowerCase().split("-");
+  const translations: Readonly<Record<string, string>> = SENTENCES[sentence];
+  return (Object.hasOwn(translations, code) ? translations[code] : undefined) ?? sentence;
 }
 
 const DAY_MS = 86_400_000;
@@ -38,7 +57,7 @@ const NOTICES: Readonly<Record<string, (payload: Payload) => NoticeParts | undef
     tag: pairingTag(payload),
     url: NEEDS,
     text: "Somebody asks to be let in.",
-    detail: `${textOf(payload["name"]) || textOf(payload["senderId"])} on ${textOf(payload["channel"])}`,
+    detail: `${textOf(payload["name"]) || textOf(payload["senderId"])} (${textOf(payload["channel"])})`,
     waits: "lasting",
     ...timeOf(payload["expiresAt"]),
   }),
@@ -168,15 +187,16 @@ function minuteIn(zone: string, now: number): number {
 const MOST_NAME = 80;
 const MOST_DETAIL = 300;
 
-/** Title and text of a notification, with as much as the device wants to show. */
-export function wordsOf({ text, detail, agentId = "" }: PushNotice, { detailLevel }: PushWishes): PushWords {
-  const about = detailLevel === "detailed" ? cleanText(detail, MOST_DETAIL) : "";
-  const title = detailLevel === "private" ? "" : cleanText(agentId, MOST_NAME);
-  return { title: title || "Gateway", body: about === "" ? text : `${text}\n${about}` };
+/** Title and text of a notification in a language, with as much as the device wants to show. */
+export function wordsOf(notice: PushNotice, { detailLevel }: PushWishes, language?: string): PushWords {
+  const text = inLanguage(notice.text, language);
+  const about = detailLevel === "detailed" ? cleanText(notice.detail, MOST_DETAIL) : "";
+  const title = detailLevel === "private" ? "" : cleanText(notice.agentId ?? "", MOST_NAME);
+  return { title: title || GATEWAY, body: about === "" ? text : `${text}\n${about}` };
 }
 
-/** The words that take the place of a notice when what it is about has been decided. */
-export const OVER_WORDS: PushWords = { title: "Gateway", body: "This does not wait for you any more." };
+/** Title of a notification that names no agent. */
+export const GATEWAY = "Gateway";
 
 export interface PushWords {
   readonly title: string;

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { pushDevice, type PushDevice, type PushSent } from "../../types/answers/push.ts";
 import type { Clock } from "../../types/clock.ts";
@@ -16,19 +16,22 @@ import {
   canSign,
   type DeliveryPorts,
   newVapidKeys,
+  type PushEnd,
   type PushMessage,
   type PushOutcome,
   PushQueue,
+  type PushTarget,
   sendOnce,
   type VapidKeys,
 } from "./delivery.ts";
 import {
   effectiveOf,
+  GATEWAY,
+  inLanguage,
   isWantedNow,
   newsIn,
   type News,
   type PushNotice,
-  OVER_WORDS,
   payloadOf,
   type PushWords,
   wordsOf,
@@ -55,11 +58,25 @@ const subscription = z.object({
   endpoint: z.string(),
   keys: z.object({ p256dh: z.string(), auth: z.string() }),
   owner,
+  /** The language of the page, as the browser names it. */
+  language: z.string().optional(),
   createdAtMs: z.number(),
   updatedAtMs: z.number(),
   preferences: pushDevice,
 });
 type Subscription = z.output<typeof subscription>;
+
+interface GivenSubscription extends PushTarget {
+  readonly language?: string | undefined;
+  readonly replaces?: string | undefined;
+}
+
+type TestWords = { readonly [Name in keyof PushWords]?: PushWords[Name] | undefined };
+
+interface EarlierSubscription {
+  readonly endpoint: string;
+  readonly auth: string;
+}
 
 /** A mark of what lets clients in, which says whether it is the same later. */
 export function loginMark({ token, password }: { readonly token: Secret; readonly password?: Secret }): string {
@@ -143,21 +160,39 @@ export class WebPush {
     return (await this.#identity()).keys.publicKey;
   }
 
-  /** Adds or renews a subscription. Throws `FORBIDDEN` for one of another owner, `INVALID_REQUEST` for one that nothing can be sent to. */
-  async subscribe(given: Pick<Subscription, "endpoint" | "keys">, by: PushOwner): Promise<string> {
+  /**
+   * Adds or renews a subscription. `replaces`: the address of the one that it takes the place of, with its preferences. Throws
+   * `FORBIDDEN` for one of another owner, `INVALID_REQUEST` for one that nothing can be sent to.
+   */
+  async subscribe({ replaces, ...given }: GivenSubscription, by: PushOwner): Promise<string> {
     this.#checkTarget(given);
     const now = this.#ports.clock.now();
     const id = randomUUID();
     const { subscriptions } = await this.#change(({ subscriptions: all, ...rest }) => {
       const known = all.find(({ endpoint }) => endpoint === given.endpoint);
       if (known && this.#isAlive(known)) checkOwner(known, by);
-      const isSame = known !== undefined && isSameOwner(known.owner, by);
+      const isOwn = (one: Subscription | undefined): one is Subscription =>
+        one !== undefined && isSameOwner(one.owner, by);
+      const replaced = all.filter((one) => one.endpoint === replaces).find(isOwn);
+      const before = isOwn(known) ? known : replaced;
       const fresh = { id, createdAtMs: now, preferences: pushDevice.parse({}) };
-      const next: Subscription = { ...fresh, ...(isSame && known), ...given, owner: by, updatedAtMs: now };
-      const others = all.filter((one) => one !== known && this.#isAlive(one));
+      const next: Subscription = { ...fresh, ...before, ...given, owner: by, updatedAtMs: now };
+      const others = all.filter((one) => one !== known && one !== replaced && this.#isAlive(one));
       return { ...rest, subscriptions: bounded([...others, next], by) };
     });
     return subscriptions.find(({ endpoint }) => endpoint === given.endpoint)?.id ?? id;
+  }
+
+  /**
+   * Takes the subscription with which a browser replaced an earlier one while its page was closed. `auth`: the secret of the earlier
+   * one, which only the browser and the gateway know. Whether it was right. Throws `INVALID_REQUEST` for a subscription that nothing
+   * can be sent to.
+   */
+  async renew({ endpoint, auth }: EarlierSubscription, renewed: PushTarget): Promise<boolean> {
+    const known = this.#kept.subscriptions.find((one) => one.endpoint === endpoint && this.#isAlive(one));
+    if (!known || !isSameSecret(known.keys.auth, auth)) return false;
+    await this.subscribe({ ...renewed, replaces: endpoint }, known.owner);
+    return true;
   }
 
   async unsubscribe(endpoint: string, by: PushOwner): Promise<void> {
@@ -185,14 +220,18 @@ export class WebPush {
     }));
   }
 
-  /** Sends a notification to the owner's browsers, whatever they want to be told. */
-  async test(words: PushWords, by: PushOwner): Promise<readonly PushSent[]> {
+  /** Sends a notification to the owner's browsers, whatever they want to be told. The words are in their languages unless given. */
+  async test(words: TestWords, by: PushOwner): Promise<readonly PushSent[]> {
     const own = this.#kept.subscriptions.filter((one) => isSameOwner(one.owner, by) && this.#isAlive(one));
-    const payload = payloadOf({ ...words, tag: "test", url: "./" });
     const untilMs = this.#ports.clock.now() + TEST_MS;
-    const message: PushMessage = { tag: "test", payload, urgency: "high", untilMs };
     return Promise.all(
-      own.map(async (one) => sentOf(one, await this.#ended(one, await sendOnce(one, message, this.#delivery)))),
+      own.map(async (one) => {
+        const { title = GATEWAY, body = inLanguage("Notifications reach this device.", one.language) } = words;
+        const payload = payloadOf({ title, body, tag: "test", url: "./" });
+        const outcome = await sendOnce(one, { tag: "test", payload, urgency: "high", untilMs }, this.#delivery);
+        await this.#ended(one.id, { outcome, endpoint: one.endpoint });
+        return sentOf(one, outcome);
+      }),
     );
   }
 
@@ -223,11 +262,10 @@ export class WebPush {
     const found = this.#kept.told.find((one) => one.tag === tag);
     if (!found) return;
     await this.#noteTold((all) => all, tag);
-    const payload = payloadOf({ ...OVER_WORDS, tag, url: "./?view=needs", isOver: true });
-    const message: PushMessage = { tag, payload, urgency: "normal", untilMs: this.#ports.clock.now() + OVER_MS };
+    const untilMs = this.#ports.clock.now() + OVER_MS;
     for (const one of this.#kept.subscriptions) {
       if (!found.to.includes(one.id) || !this.#isAlive(one)) continue;
-      if (this.#queues.get(one.id)?.withdraw(tag) !== true) this.#send(one, message);
+      if (this.#queues.get(one.id)?.withdraw(tag) !== true) this.#send(one, overMessage(tag, one, untilMs));
     }
   }
 
@@ -246,26 +284,25 @@ export class WebPush {
     }
   }
 
-  #send(one: Subscription, message: PushMessage): void {
-    const queue = this.#queues.get(one.id) ?? new PushQueue(this.#delivery);
-    this.#queues.set(one.id, queue);
-    const sent = queue.send(one, message).then((outcome) => this.#ended(one, outcome));
+  #send({ id }: Subscription, message: PushMessage): void {
+    const target = (): PushTarget | undefined => this.#kept.subscriptions.find((one) => one.id === id);
+    const queue = this.#queues.get(id) ?? new PushQueue(this.#delivery, target);
+    this.#queues.set(id, queue);
+    const sent = queue.send(message).then((end) => this.#ended(id, end));
     background("a notification", sent, this.#ports.log);
   }
 
-  /** Forgets a subscription that its browser has ended. Returns the outcome. */
-  async #ended(one: Subscription, outcome: PushOutcome): Promise<PushOutcome> {
-    const { id, endpoint } = one;
-    if (outcome.kind === "withdrawn") return outcome;
+  /** Forgets a subscription that its browser has ended. */
+  async #ended(id: string, { outcome, endpoint }: PushEnd): Promise<void> {
+    if (outcome.kind === "withdrawn") return;
     if (outcome.kind === "taken") this.#failing.delete(id);
     else this.#failing.add(id);
-    if (outcome.kind === "gone") await this.#forget(one);
+    if (outcome.kind === "gone" && endpoint !== undefined) await this.#forget({ id, endpoint });
     else if (outcome.kind !== "taken")
       this.#ports.log.warn("a push service did not take a notification", {
-        service: new URL(endpoint).host,
+        ...(endpoint !== undefined && { service: new URL(endpoint).host }),
         ...outcome,
       });
-    return outcome;
   }
 
   #wants(one: Subscription, notice: PushNotice): boolean {
@@ -320,7 +357,7 @@ export class WebPush {
     return known;
   }
 
-  async #forget({ id, endpoint }: Subscription): Promise<void> {
+  async #forget({ id, endpoint }: Pick<Subscription, "id" | "endpoint">): Promise<void> {
     await this.#change(({ subscriptions, ...rest }) => ({
       ...rest,
       // A browser may have subscribed anew meanwhile.
@@ -373,10 +410,22 @@ function sentOf({ id: subscriptionId }: Subscription, outcome: PushOutcome): Pus
   return { ok, subscriptionId, statusCode, ...(!ok && { error: `the push service answered ${statusCode}` }) };
 }
 
-function messageOf(notice: PushNotice, { preferences }: Subscription): PushMessage {
+function messageOf(notice: PushNotice, { preferences, language }: Subscription): PushMessage {
   const { tag, url, untilMs, category } = notice;
-  const payload = payloadOf({ ...wordsOf(notice, effectiveOf(preferences)), tag, url });
+  const payload = payloadOf({ ...wordsOf(notice, effectiveOf(preferences), language), tag, url });
   return { tag, payload, untilMs, urgency: category === "approvalRequested" ? "high" : "normal" };
+}
+
+/** The message that takes the place of a notice when what it is about has been decided. */
+function overMessage(tag: string, { language }: Subscription, untilMs: number): PushMessage {
+  const body = inLanguage("This does not wait for you any more.", language);
+  const payload = payloadOf({ title: GATEWAY, body, tag, url: "./?view=needs", isOver: true });
+  return { tag, payload, urgency: "normal", untilMs };
+}
+
+function isSameSecret(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one, "base64url"), Buffer.from(other, "base64url")];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** The subscriptions, those that were renewed last at the end, without the oldest of this owner and of all where they are too many. */

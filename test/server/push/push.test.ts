@@ -180,6 +180,47 @@ describe.skipIf(CERTIFICATE === undefined)("notifications while the page is clos
     await until(() => service.delivered.some(({ path }) => path === "/push/browser"), "the notification");
   });
 
+  const german = (): readonly (readonly [tag: string, event: GatewayEvent, body: string])[] => [
+    ["approval:a1", asked("a1"), "Der Agent wartet auf deine Entscheidung."],
+    ["approval:a1", decided("a1"), "Das wartet nicht mehr auf dich."],
+    [
+      "pairing:telegram:a:1",
+      { event: "pairing.requested", payload: { channel: "telegram", account: "a", senderId: "1" } },
+      "Jemand bittet um Zugang.",
+    ],
+    ["device:d1", { event: "device.pair.requested", payload: { requestId: "d1" } }, "Ein Gerät bittet um mehr Rechte."],
+    ["question:q1", { event: "question.requested", payload: question }, "Der Agent hat eine Frage."],
+    [
+      "job:j",
+      { event: "cron", payload: { jobId: "j", action: "finished", status: "error" } },
+      "Ein geplanter Auftrag ist fehlgeschlagen.",
+    ],
+  ];
+
+  test.each([
+    ["de", 6],
+    ["de-AT", 1],
+    ["ja", 0],
+    ["__proto__", 0],
+  ])("a browser whose page is in '%s' is told in that language, or else in English", async (language, count) => {
+    const expected = german().slice(0, count);
+    const categories = { agentQuestion: true, scheduledTaskFailed: true };
+    const client = await subscribed({ categories });
+    const { endpoint, keys } = browser;
+    await client.request("push.web.subscribe", { endpoint, keys, language });
+    for (const [index, [tag, event, body]] of expected.entries()) {
+      happens(event);
+      expect(browser.read(await service.nth(index + 1))).toMatchObject({ tag, body });
+    }
+    await client.request("push.web.test");
+    const { body } = browser.read(service.delivered.at(-1)!);
+    const isGerman = language.startsWith("de");
+    expect(body).toBe(isGerman ? "Benachrichtigungen erreichen dieses Gerät." : "Notifications reach this device.");
+    if (isGerman) return;
+    happens(asked("a1"));
+    expect(browser.read(await service.nth(2))).toMatchObject({ body: "The agent waits for your decision." });
+  });
+
   const minuteIn = (hours: number): number => new Date(Date.now() + hours * HOUR_MS).getUTCHours() * 60;
   const AROUND_NOW = { startMinute: minuteIn(-1), endMinute: minuteIn(2) };
 
@@ -300,6 +341,67 @@ describe.skipIf(CERTIFICATE === undefined)("notifications while the page is clos
     expect(await client.request("push.web.subscribe", { endpoint, keys })).toMatchObject({ ok: true });
     happens(asked("a2"));
     expect(browser.read(await service.nth(2))).toMatchObject({ tag: "approval:a2" });
+  });
+
+  /** What a service worker sends when its browser has renewed the subscription. */
+  const renewed = (body: unknown) =>
+    fetch(`${gateway.http}/__openclaw__/push-renewed`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  test.each(["the page", "the service worker"])(
+    "a subscription that its browser has renewed is handed over by %s, with its preferences",
+    async (by) => {
+      const client = await subscribed({ detailLevel: "identified" });
+      const { endpoint: replaces, keys: before } = browser;
+      await client.request("push.web.subscribe", { endpoint: replaces, keys: before, language: "de" });
+      // It is on its way to the address that the browser has left.
+      service.reply(503);
+      happens(asked("a1"));
+      await service.nth(1);
+      await until(() => clock.waits.includes(5000), "the pause");
+      const next = new FakeBrowser(service, "renewed");
+      const { endpoint, keys } = next;
+      if (by === "the page") {
+        const answer = await client.request("push.web.subscribe", { endpoint, keys, language: "de", replaces });
+        expect(answer).toMatchObject({ ok: true });
+      } else {
+        const answer = await renewed({ endpoint: replaces, auth: before.auth, renewed: { endpoint, keys } });
+        expect(answer.status).toBe(204);
+      }
+      expect(kept).not.toContain(replaces);
+      clock.pass(5000);
+      const second = await service.nth(2);
+      expect(next.read(second)).toMatchObject({ title: "main", body: "Der Agent wartet auf deine Entscheidung." });
+      await restart();
+      happens(asked("a2"));
+      await until(() => service.delivered.some((one) => one.path === "/push/renewed" && one !== second), "the next");
+      expect(service.delivered.filter(({ path }) => path === "/push/browser")).toHaveLength(1);
+    },
+  );
+
+  test("nobody else hands over a subscription", async () => {
+    await subscribed();
+    const { endpoint: of, keys: own } = browser;
+    const { endpoint, keys } = new FakeBrowser(service, "thief");
+    const auth = Buffer.alloc(16).toString("base64url");
+    const { client } = await new Device(() => gateway.url).connect({ token: TOKEN }, RIGHTS);
+    for (const [body, status] of [
+      [{ endpoint: of, auth, renewed: { endpoint, keys } }, 404],
+      [{ endpoint: of, auth: "", renewed: { endpoint, keys } }, 404],
+      [{ endpoint: `${of}/another`, auth: own.auth, renewed: { endpoint, keys } }, 404],
+      [{ endpoint: of, auth: own.auth, renewed: { endpoint, keys: { ...keys, auth: "short" } } }, 400],
+      [{ endpoint: of, auth: own.auth, renewed: { endpoint: "http://127.0.0.1/", keys } }, 400],
+      ["x".repeat(10_000), 400],
+    ] as const)
+      expect((await renewed(body)).status, JSON.stringify(body).slice(0, 200)).toBe(status);
+    // Another device cannot name the subscription that it wants to replace.
+    await client.request("push.web.subscribe", { endpoint, keys, replaces: of });
+    happens(asked("a1"));
+    await service.nth(2);
+    expect(service.delivered.map(({ path }) => path).toSorted()).toEqual(["/push/browser", "/push/thief"]);
   });
 
   test("after a restart it has the same keys and subscriptions, and replaces what ended with the old process", async () => {

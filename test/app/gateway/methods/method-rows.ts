@@ -328,7 +328,7 @@ const deviceRequests: readonly Request[] = [
 
 /** A browser that wants to be told while its page is closed. */
 const pushRequests = ({ endpoint, keys }: FakeBrowser): readonly Request[] => [
-  once("push.web.subscribe", { endpoint, keys }),
+  once("push.web.subscribe", { endpoint, keys, language: "de", replaces: `${endpoint}/before` }),
   { method: "push.web.preferences.get", about: "of a browser", params: { endpoint } },
   once("push.web.preferences.set", { endpoint, scope: "device", preferences: { label: "laptop" } }),
   once("push.web.test"),

@@ -84,7 +84,7 @@ interface Found {
 /** What the browser and the gateway say. Never rejects. */
 async function find(chat: ViewProps["chat"]): Promise<Found> {
   try {
-    const now = await pushState();
+    const now = await pushState(chat);
     if (now.kind !== "on") return { now };
     return { now, preferences: await chat.ask("push.web.preferences.get", { endpoint: now.endpoint }) };
   } catch (error) {

@@ -20,7 +20,7 @@ export interface MemoryPlace {
 
 /** The conversations of one agent. */
 export interface SessionPlace {
-  /** Absolute; it has the transcripts and `sessions.json`. */
+  /** Absolute: the folder of the transcripts in the state directory. */
   readonly dir: string;
   readonly agent: string;
   /** Keys of the agent's sessions do not name the agent. */
@@ -59,7 +59,7 @@ export type Job =
       readonly isPrivate: boolean;
       /** Only these are searched; both when unset. */
       readonly corpus?: "memory" | "sessions";
-      /** The path of the conversation that asks: it is not searched. */
+      /** The path of the conversation that asks: it is neither searched nor taken in. */
       readonly except?: string;
       /** The best that is possible when unset. */
       readonly mode?: SearchMode;
@@ -68,8 +68,8 @@ export type Job =
       /** A job that began after the question was asked has brought the index up to date. */
       readonly isSynced?: true;
     }
-  /** A slice of the work; `rebuild` begins a new generation. */
-  | { readonly kind: "sync"; readonly place: MemoryPlace; readonly rebuild: boolean }
+  /** A slice of the work; `rebuild` begins a new generation. A search for which it is done has an `except`. */
+  | { readonly kind: "sync"; readonly place: MemoryPlace; readonly rebuild: boolean; readonly except?: string }
   /** Vectors of at most so many parts that have none; `rebuild` begins a new set. */
   | { readonly kind: "embed"; readonly place: MemoryPlace; readonly most: number; readonly rebuild: boolean }
   | { readonly kind: "status"; readonly place: MemoryPlace }

@@ -1,10 +1,10 @@
 import { parentPort } from "node:worker_threads";
 import { changesFileOf, Origins, readChanges, UntrustedLines } from "./changes.ts";
 import { IndexFile } from "./index/index-file.ts";
-import type { JobAnswer, Job, IndexState, SearchMode, VectorSettings, VectorState } from "./job.ts";
+import type { JobAnswer, Job, IndexState, MemoryPlace, SearchMode, VectorSettings, VectorState } from "./job.ts";
 import { noteFiles, readNoteText } from "./notes.ts";
 import { SESSIONS } from "./session-paths.ts";
-import { readSession } from "./sessions.ts";
+import { readConversations, readSession, type Conversations } from "./sessions.ts";
 import { Vectors, errorMessage } from "./index/vectors.ts";
 import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
 
@@ -28,7 +28,7 @@ type Search = Job & { readonly kind: "search" };
  * and says why.
  */
 async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Promise<JobAnswer> {
-  const state = job.isSynced === true ? file.state() : broughtUp(file);
+  const state = job.isSynced === true ? file.state() : await broughtUp(file, job);
   const generation = file.current();
   const meant = await byVectors({ file, vectors }, job);
   const wanted = { query: job.query, maxResults: job.maxResults };
@@ -51,9 +51,10 @@ async function search({ file, vectors, untrusted }: OpenIndex, job: Search): Pro
 /**
  * Brings the index up to date before a search. Where that fails, as on a full disk, the search uses the index as it is.
  */
-function broughtUp(file: IndexFile): IndexState {
+async function broughtUp(file: IndexFile, { place, except }: Search): Promise<IndexState> {
   try {
-    return file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS);
+    file.at(place, await conversationsOf(place));
+    return file.sync(file.isNew ? FIRST_MS : BEFORE_SEARCH_MS, { except });
   } catch (error) {
     const state = file.look();
     const reasons = [`changes of notes cannot be taken in now: ${errorMessage(error)}`, state.degraded];
@@ -101,10 +102,15 @@ function indexOf({ place }: Job): OpenIndex {
   return index;
 }
 
+/** Undefined where conversations are not searched. */
+const conversationsOf = async ({ sessions }: MemoryPlace): Promise<Conversations | undefined> =>
+  sessions && readConversations(sessions);
+
 /** A conversation has the lines of its file that somebody said something in. */
-function getNote({ place, path }: Job & { readonly kind: "get" }): JobAnswer {
+async function getNote({ place, path }: Job & { readonly kind: "get" }): Promise<JobAnswer> {
   if (path.startsWith(SESSIONS)) {
-    const session = place.sessions && readSession(place.sessions, path);
+    const conversations = await conversationsOf(place);
+    const session = conversations && readSession(conversations, path);
     if (!session) return NOTHING;
     const said = session.said ?? [];
     const text = said.join("\n");
@@ -133,14 +139,14 @@ async function answer(job: Job): Promise<JobAnswer> {
   if (job.kind === "lines") return getLines(job);
   if (job.kind === "notes") return { ...NOTHING, notes: noteFiles(job.place) };
   const index = indexOf(job);
-  index.file.at(job.place);
   if (job.kind === "search") return search(index, job);
   const { vectors: settings } = job.place;
+  index.file.at(job.place, job.kind === "embed" ? undefined : await conversationsOf(job.place));
   if (job.kind === "embed") {
     const vectors = settings && (await index.vectors.fill(settings, job));
     return { state: index.file.state(), hits: [], ...(vectors && { vectors }) };
   }
-  const state = job.kind === "status" ? index.file.look() : index.file.sync(SLICE_MS, job.rebuild);
+  const state = job.kind === "status" ? index.file.look() : index.file.sync(SLICE_MS, job);
   return { state, hits: [], ...(settings && { vectors: index.vectors.state(settings) }) };
 }
 

@@ -78,7 +78,8 @@ export class Memory {
    * that asks.
    */
   async search(place: MemoryPlace, asked: Asked): Promise<JobOutcome> {
-    const isSynced = place.vectors !== undefined && this.#restOf(place) === undefined && (await this.#embedNew(place));
+    const isSynced =
+      place.vectors !== undefined && this.#restOf(place) === undefined && (await this.#embedNew(place, asked));
     const run = (withoutVectors?: string) =>
       this.#thread.run({
         kind: "search",
@@ -106,17 +107,19 @@ export class Memory {
   }
 
   /** Whether the index was brought up to date. */
-  async #embedNew(place: MemoryPlace): Promise<boolean> {
+  async #embedNew(place: MemoryPlace, { except }: Pick<Asked, "except">): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => resolve(undefined), BEFORE_SEARCH_MS);
     let isSynced = false;
-    const made = this.#thread.run({ kind: "sync", place, rebuild: false }).then(async (outcome) => {
-      isSynced = "state" in outcome && outcome.state.pending === 0;
-      const pending = "state" in outcome ? (outcome.vectors?.pending ?? 0) : 0;
-      if (pending === 0 || pending > SEARCH_PARTS) return;
-      const embedded = await this.#request(place, { most: pending, rebuild: false });
-      this.#note(place, "refused" in embedded ? { failed: embedded.refused } : embedded);
-    });
+    const made = this.#thread
+      .run({ kind: "sync", place, rebuild: false, ...(except !== undefined && { except }) })
+      .then(async (outcome) => {
+        isSynced = "state" in outcome && outcome.state.pending === 0;
+        const pending = "state" in outcome ? (outcome.vectors?.pending ?? 0) : 0;
+        if (pending === 0 || pending > SEARCH_PARTS) return;
+        const embedded = await this.#request(place, { most: pending, rebuild: false });
+        this.#note(place, "refused" in embedded ? { failed: embedded.refused } : embedded);
+      });
     await Promise.race([promise, made]);
     clearTimeout(timer);
     return isSynced;

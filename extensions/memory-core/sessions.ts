@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { readSessionRows } from "openclaw/plugin-sdk/session-rows";
 import { chunksOfLines, type Chunk, type Line } from "./chunks.ts";
 import type { SessionPlace } from "./job.ts";
 import type { NoteFile } from "./notes.ts";
@@ -7,9 +8,6 @@ import { SESSIONS } from "./session-paths.ts";
 
 /** Bytes; a larger transcript is not searched. */
 const MOST_BYTES = 20_000_000;
-/** A conversation that has grown is read again after so many more bytes, or when nobody has written in it for so long. */
-const GROWN_BYTES = 100_000;
-const REST_MS = 60_000;
 
 /** A conversation as it is searched. */
 export interface SessionText {
@@ -20,28 +18,47 @@ export interface SessionText {
   readonly isUntrusted: boolean;
 }
 
-/**
- * The conversations that owners had alone with the agent, as `sessions.json` lists them. `known`: the versions in the
- * index. A list that cannot be read gives no conversations.
- */
-export function sessionFiles(place: SessionPlace, known: ReadonlyMap<string, string>): readonly NoteFile[] {
-  return ownRows(place).flatMap(({ file }): readonly NoteFile[] => {
-    const path = `${SESSIONS}${file}`;
-    const stat = lstatSync(join(place.dir, file), { throwIfNoEntry: false });
-    if (!stat?.isFile()) return [];
-    if (stat.size > MOST_BYTES) return [{ path, version: "", leftOut: "too large" }];
-    const before = known.get(path);
-    const grown = stat.size - Number(before?.split(" ")[0] ?? 0);
-    const isFresh = before !== undefined && grown >= 0 && grown < GROWN_BYTES && Date.now() - stat.mtimeMs < REST_MS;
-    return [{ path, version: isFresh ? before : `${stat.size} ${stat.mtimeMs} ${stat.ino}` }];
-  });
+/** The conversations of an agent that are searched, as the gateway knows them at one moment. */
+export interface Conversations {
+  readonly dir: string;
+  readonly rows: readonly ConversationRow[];
 }
 
+interface ConversationRow {
+  readonly file: string;
+  readonly isUntrusted: boolean;
+}
+
+/** The conversations that owners had alone with the agent. Rejects when the journal, which lists them, cannot be read. */
+export async function readConversations({ dir, agent, isDefault }: SessionPlace): Promise<Conversations> {
+  const all = await readSessionRows(dirname(dir));
+  const rows = [...all].flatMap(([key, row]): readonly ConversationRow[] => {
+    const owner = /^agent:([^:]+):/.exec(key)?.[1];
+    const isOwn = owner === undefined ? isDefault : decodeURIComponent(owner) === agent;
+    const isAlone =
+      row.chatType === "direct" && row.heardGuests !== true && !/::|:(?:group|channel|thread|subagent):/.test(key);
+    if (!isOwn || !isAlone) return [];
+    const file = basename(row.sessionFile ?? `${row.sessionId}.jsonl`);
+    return [{ file, isUntrusted: row.untrustedContent !== undefined }];
+  });
+  return { dir, rows };
+}
+
+/** The files of the conversations. */
+export const sessionFiles = ({ dir, rows }: Conversations): readonly NoteFile[] =>
+  rows.flatMap(({ file, isUntrusted }): readonly NoteFile[] => {
+    const path = `${SESSIONS}${file}`;
+    const stat = lstatSync(join(dir, file), { throwIfNoEntry: false });
+    if (!stat?.isFile()) return [];
+    if (stat.size > MOST_BYTES) return [{ path, version: "", leftOut: "too large" }];
+    return [{ path, version: `${stat.size} ${stat.mtimeMs} ${stat.ino}${isUntrusted ? " untrusted" : ""}` }];
+  });
+
 /** The text of a conversation; undefined when there is no such file. Its lines are the lines of the file. */
-export function readSession(place: SessionPlace, path: string): SessionText | undefined {
-  const row = ownRows(place).find(({ file }) => `${SESSIONS}${file}` === path);
+export function readSession({ dir, rows }: Conversations, path: string): SessionText | undefined {
+  const row = rows.find(({ file }) => `${SESSIONS}${file}` === path);
   if (!row) return undefined;
-  const entries = linesIn(join(place.dir, row.file)).flatMap((text, index) => {
+  const entries = linesIn(join(dir, row.file)).flatMap((text, index) => {
     const entry = fieldsIn(text);
     return entry ? [{ entry, number: index + 1 }] : [];
   });
@@ -54,28 +71,6 @@ export function readSession(place: SessionPlace, path: string): SessionText | un
     chunks: chunksOfLines(lines, `Conversation${typeof first === "string" ? ` of ${first.slice(0, 10)}` : ""}`),
     isUntrusted: row.isUntrusted || entries.some(({ entry }) => hasUntrusted(entry)),
   };
-}
-
-interface Row {
-  readonly file: string;
-  readonly isUntrusted: boolean;
-}
-
-function ownRows({ dir, agent, isDefault }: SessionPlace): readonly Row[] {
-  const rows = fieldsIn(linesIn(join(dir, "sessions.json")).join("\n")) ?? {};
-  return Object.entries(rows).flatMap(([key, value]) => {
-    const row = fieldsOf(value);
-    const owner = /^agent:([^:]+):/.exec(key)?.[1];
-    const isOwn = owner === undefined ? isDefault : decodeURIComponent(owner) === agent;
-    const isAlone =
-      row["chatType"] === "direct" &&
-      row["heardGuests"] !== true &&
-      !/::|:(?:group|channel|thread|subagent):/.test(key);
-    const { sessionId, sessionFile } = row;
-    if (!isOwn || !isAlone || typeof sessionId !== "string") return [];
-    const file = basename(typeof sessionFile === "string" ? sessionFile : `${sessionId}.jsonl`);
-    return [{ file, isUntrusted: row["untrustedContent"] !== undefined }];
-  });
 }
 
 interface Entry {

@@ -94,9 +94,9 @@ function searchTool(memory: Memory, scene: ToolScene): Tool<z.infer<typeof searc
   };
 }
 
-/** The present conversation is no memory, so a search leaves it out. */
-const exceptOwn = ({ acting: { sessionId } }: ToolScene) =>
-  sessionId === undefined ? {} : { except: `${SESSIONS}${sessionId}.jsonl` };
+/** The present conversation is no memory, so a search leaves it out; a client that calls the tool is in none. */
+const exceptOwn = ({ acting: { sessionId, http } }: ToolScene) =>
+  sessionId === undefined || http ? {} : { except: `${SESSIONS}${sessionId}.jsonl` };
 
 /** `memory.citations` */
 const isCited = ({ agent, acting }: ToolScene): boolean =>

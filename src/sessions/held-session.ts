@@ -137,10 +137,13 @@ export class HeldSession implements Session {
     this.#held();
     const { rows } = this.#keeper;
     if (options.now) return this.#updateNow(patch, options);
+    const before = this.entry;
     const changesFile = patch.sessionId !== undefined || patch.sessionFile !== undefined;
-    rows.set(this.key, patchRow(this.entry, patch));
-    if (changesFile) await rows.flush();
-    else await this.#record();
+    // By the kind of a chat other readers of the journal tell who may be shown the conversation.
+    const changesKind = patch.chatType !== undefined && patch.chatType !== before.chatType;
+    rows.set(this.key, patchRow(before, patch));
+    if (!changesFile) await this.#record();
+    if (changesFile || changesKind) await rows.flush();
   }
 
   async #updateNow(patch: SessionPatch, { resumedFrom }: RowUpdateOptions): Promise<void> {

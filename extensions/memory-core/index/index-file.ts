@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { createHash } from "node:crypto";
-import { chunksOf } from "../chunks.ts";
+import { chunksOf, type Chunk } from "../chunks.ts";
 import {
   begin,
   completeGeneration,
@@ -16,8 +16,13 @@ import {
 import { noteFiles, readNoteText, type NoteFile } from "../notes.ts";
 import type { IndexState, MemoryPlace } from "../job.ts";
 import { SESSIONS } from "../session-paths.ts";
-import { readSession, sessionFiles, type SessionText } from "../sessions.ts";
+import { readSession, sessionFiles, type Conversations, type SessionText } from "../sessions.ts";
 import { makeVectorTables } from "./vector-sets.ts";
+
+interface SyncAsk {
+  readonly rebuild?: boolean;
+  readonly except?: string | undefined;
+}
 
 /**
  * The index of one agent's notes. It is derived: whatever is wrong with the file, it is deleted and made again. A new
@@ -25,6 +30,8 @@ import { makeVectorTables } from "./vector-sets.ts";
  */
 export class IndexFile {
   #place: MemoryPlace;
+  /** Unset where conversations are not searched. */
+  #conversations: Conversations | undefined;
   #db: DatabaseSync;
   #degraded: string | undefined;
   #pending = 0;
@@ -70,10 +77,10 @@ export class IndexFile {
     return opened(this.#place.db);
   }
 
-  /** The settings of the agent may have changed since the last job. */
-  at(place: MemoryPlace): this {
+  /** The settings and the conversations of the agent may have changed since the last job. */
+  at(place: MemoryPlace, conversations: Conversations | undefined): void {
     this.#place = place;
-    return this;
+    this.#conversations = conversations;
   }
 
   /** Whether the index was never complete so far. */
@@ -93,12 +100,13 @@ export class IndexFile {
 
   /**
    * Works on the index for about `ms` milliseconds: adds files that changed, and removes files that are gone. `rebuild`
-   * begins a new generation. Returns the state with the rest of the work.
+   * begins a new generation. The conversation at the path `except` stays as it is in the index. Returns the state with
+   * the rest of the work.
    */
-  sync(ms: number, rebuild = false): IndexState {
+  sync(ms: number, { rebuild = false, except }: SyncAsk = {}): IndexState {
     this.with((db) => {
       if (rebuild) inOne(db, () => begin(db, "building"));
-      this.#takeIn(db, performance.now() + ms);
+      this.#takeIn(db, performance.now() + ms, except);
     });
     return this.state();
   }
@@ -107,7 +115,7 @@ export class IndexFile {
   look(): IndexState {
     this.with((db) => {
       const id = generationToFill(db);
-      const { changed, gone, leftOut } = compare(db, id, this.#place);
+      const { changed, gone, leftOut } = this.#compare(db, id);
       this.#pending = changed.length;
       this.#leftOut = leftOut;
       if (changed.length + gone.length === 0 && isComplete(db, id)) this.#completeAt = Date.now();
@@ -115,16 +123,16 @@ export class IndexFile {
     return this.state();
   }
 
-  #takeIn(db: DatabaseSync, until: number): void {
+  #takeIn(db: DatabaseSync, until: number, except: string | undefined): void {
     const id = generationToFill(db);
-    const { changed, gone, leftOut } = compare(db, id, this.#place);
+    const { changed, gone, leftOut } = this.#compare(db, id, except);
     this.#pending = changed.length;
     this.#leftOut = leftOut;
     if (changed.length + gone.length > 0) {
       inOne(db, () => {
         for (const path of gone) dropFile(db, id, path);
         for (const file of changed) {
-          takeFile(db, id, { file, read: readText(this.#place, file.path) });
+          takeFile(db, id, { file, read: this.#read(file.path) });
           this.#pending -= 1;
           if (performance.now() > until) break;
         }
@@ -134,6 +142,37 @@ export class IndexFile {
     this.#degraded = undefined;
     this.#completeAt = Date.now();
     if (changed.length + gone.length > 0 || !isComplete(db, id)) inOne(db, () => completeGeneration(db, id));
+  }
+
+  /**
+   * The notes that a generation does not have in their present state, the paths of removed notes, and the notes that are
+   * not read.
+   */
+  #compare(db: DatabaseSync, id: number, except?: string) {
+    const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
+    const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));
+    const { hasNotes = true, ...places } = this.#place;
+    const conversations = this.#conversations ? sessionFiles(this.#conversations) : [];
+    const all = [...(hasNotes ? noteFiles(places) : []), ...conversations];
+    const files = all.filter(({ leftOut }) => leftOut === undefined);
+    const names = new Set(files.map(({ path }) => path));
+    return {
+      changed: files.filter(({ path, version }) => path !== except && known.get(path) !== version),
+      gone: [...known.keys()].filter((path) => !names.has(path)),
+      leftOut: all.flatMap(({ path, leftOut }) => (leftOut === undefined ? [] : `${path} (${leftOut})`)),
+    };
+  }
+
+  #read(path: string): Taken["read"] {
+    try {
+      if (path.startsWith(SESSIONS)) return this.#conversations && readSession(this.#conversations, path);
+      const text = readNoteText(this.#place, path);
+      return text === undefined ? undefined : { chunks: chunksOf(text), isUntrusted: false };
+    } catch (error) {
+      // A file that is not for this process must not keep the others from being found.
+      if (error instanceof Error && "code" in error) return UNREADABLE;
+      throw error;
+    }
   }
 
   /** Damage and a first build are named until everything is in the index, notes that cannot be read for as long as that is so. */
@@ -210,23 +249,6 @@ function opened(path: string): DatabaseSync {
   }
 }
 
-/**
- * The notes that a generation does not have in their present state, the paths of removed notes, and the notes that are
- * not read.
- */
-function compare(db: DatabaseSync, id: number, { sessions, hasNotes = true, ...places }: MemoryPlace) {
-  const rows = db.prepare(`SELECT path, version FROM files_${id}`).all();
-  const known = new Map(rows.map((row) => [String(row["path"]), String(row["version"])]));
-  const all = [...(hasNotes ? noteFiles(places) : []), ...(sessions ? sessionFiles(sessions, known) : [])];
-  const files = all.filter(({ leftOut }) => leftOut === undefined);
-  const names = new Set(files.map(({ path }) => path));
-  return {
-    changed: files.filter(({ path, version }) => known.get(path) !== version),
-    gone: [...known.keys()].filter((path) => !names.has(path)),
-    leftOut: all.flatMap(({ path, leftOut }) => (leftOut === undefined ? [] : `${path} (${leftOut})`)),
-  };
-}
-
 function dropFile(db: DatabaseSync, id: number, path: string): void {
   for (const table of ["stems", "parts"]) {
     db.prepare(`DELETE FROM ${table}_${id} WHERE rowid IN (SELECT id FROM chunks_${id} WHERE path = ?)`).run(path);
@@ -241,41 +263,46 @@ interface Taken {
   readonly read: SessionText | typeof UNREADABLE | undefined;
 }
 
-function readText({ sessions, ...places }: MemoryPlace, path: string): Taken["read"] {
-  try {
-    if (path.startsWith(SESSIONS)) return sessions && readSession(sessions, path);
-    const text = readNoteText(places, path);
-    return text === undefined ? undefined : { chunks: chunksOf(text), isUntrusted: false };
-  } catch (error) {
-    // A file that is not for this process must not keep the others from being found.
-    if (error instanceof Error && "code" in error) return UNREADABLE;
-    throw error;
-  }
+/** Writes the parts that are new and removes those that are gone: a conversation that goes on has few of either. */
+function takeFile(db: DatabaseSync, id: number, { file, read }: Taken): void {
+  if (!read || read === UNREADABLE) dropFile(db, id, file.path);
+  if (!read) return;
+  const row = db.prepare(`INSERT OR REPLACE INTO files_${id} (path, version, origin) VALUES (?, ?, ?)`);
+  if (read === UNREADABLE) return void row.run(file.path, file.version, UNREADABLE);
+  const parts = read.chunks.map((chunk) => ({ ...chunk, hash: hashOf([file.path, chunk.heading, chunk.text]) }));
+  const wanted = new Map(parts.map((part) => [nameOf(part), part]));
+  const known = db.prepare(`SELECT id, startLine, endLine, hash FROM chunks_${id} WHERE path = ?`).all(file.path);
+  const gone = known.filter((part) => !wanted.delete(nameOf(part)));
+  for (const part of gone) dropChunk(db, id, Number(part["id"]));
+  addChunks(db, id, { path: file.path, parts: [...wanted.values()] });
+  row.run(file.path, file.version, read.isUntrusted ? "untrusted" : null);
 }
 
-function takeFile(db: DatabaseSync, id: number, { file, read }: Taken): void {
-  dropFile(db, id, file.path);
-  if (!read) return;
-  const row = db.prepare(`INSERT INTO files_${id} (path, version, origin) VALUES (?, ?, ?)`);
-  if (read === UNREADABLE) return void row.run(file.path, file.version, UNREADABLE);
+/** The same for two parts of a file only if they have the same place and text. */
+const nameOf = ({ startLine, endLine, hash }: Readonly<Record<string, unknown>>): string =>
+  [startLine, endLine, hash].join(" ");
+
+function dropChunk(db: DatabaseSync, id: number, chunk: number): void {
+  for (const table of ["stems", "parts"]) db.prepare(`DELETE FROM ${table}_${id} WHERE rowid = ?`).run(chunk);
+  db.prepare(`DELETE FROM chunks_${id} WHERE id = ?`).run(chunk);
+}
+
+interface Added {
+  readonly path: string;
+  readonly parts: readonly (Chunk & { readonly hash: string })[];
+}
+
+function addChunks(db: DatabaseSync, id: number, { path, parts }: Added): void {
   const chunk = db.prepare(
     `INSERT INTO chunks_${id} (path, startLine, endLine, heading, text, hash) VALUES (?, ?, ?, ?, ?, ?)`,
   );
   const stems = db.prepare(`INSERT INTO stems_${id} (rowid, heading, path, text) VALUES (?, ?, ?, ?)`);
-  const parts = db.prepare(`INSERT INTO parts_${id} (rowid, text) VALUES (?, ?)`);
-  for (const { heading, startLine, endLine, text: body } of read.chunks) {
-    const { lastInsertRowid } = chunk.run(
-      file.path,
-      startLine,
-      endLine,
-      heading,
-      body,
-      hashOf([file.path, heading, body]),
-    );
-    stems.run(lastInsertRowid, heading, file.path, body);
-    parts.run(lastInsertRowid, `${heading}\n${body}`);
+  const words = db.prepare(`INSERT INTO parts_${id} (rowid, text) VALUES (?, ?)`);
+  for (const { heading, startLine, endLine, text, hash } of parts) {
+    const { lastInsertRowid } = chunk.run(path, startLine, endLine, heading, text, hash);
+    stems.run(lastInsertRowid, heading, path, text);
+    words.run(lastInsertRowid, `${heading}\n${text}`);
   }
-  row.run(file.path, file.version, read.isUntrusted ? "untrusted" : null);
 }
 
 const hashOf = (parts: readonly string[]): string =>

@@ -1,9 +1,11 @@
-import { appendFileSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ownerScene } from "../../../scripts/docs/owner-scene.ts";
+import { openJournal } from "../../../src/store/journal/journal.ts";
 import { sessionKey } from "../../../src/types/ids.ts";
-import { folder, note, open, paths } from "./memory-kit.ts";
+import type { SessionEntry } from "../../../src/types/session.ts";
+import { folder, note, open, paths, startEndpoint, withVectors } from "./memory-kit.ts";
 
 const memorySearch = { isOn: true, sources: ["memory", "sessions"] } as const;
 
@@ -11,26 +13,30 @@ const line = (role: string, text: string, more: object = {}) =>
   `${JSON.stringify({ type: "message", timestamp: "2026-01-05T09:00:00.000Z", message: { role, content: [{ type: "text", text }], ...more } })}\n`;
 const HEADER = `${JSON.stringify({ type: "session", version: 3, id: "x" })}\n`;
 
-function withSessions() {
+/** A state directory with a journal, as a gateway has it open. */
+async function withSessions() {
   const dir = folder();
   mkdirSync(join(dir, "sessions"));
-  const rows: Record<string, unknown> = {};
-  /** Writes a conversation that has been at rest for an hour. */
-  const talk = (key: string, id: string, text: string, row: object = {}) => {
-    rows[key] = { sessionId: id, updatedAt: 1, chatType: "direct", ...row };
+  mkdirSync(join(dir, "state"));
+  const journal = await openJournal({ path: join(dir, "state", "journal.sqlite"), bootId: "one", sync: "normal" });
+  onTestFinished(() => journal.close());
+  const list = (key: string, row: SessionEntry | undefined) => journal.sessions.write([[sessionKey(key), row]]);
+  const talk = async (key: string, id: string, text: string, row: Partial<SessionEntry> = {}) => {
     const file = join(dir, "sessions", `${id}.jsonl`);
     writeFileSync(file, HEADER + text);
-    const then = new Date(Date.now() - 3_600_000);
-    utimesSync(file, then, then);
-    writeFileSync(join(dir, "sessions", "sessions.json"), JSON.stringify(rows));
+    await list(key, { sessionId: id, updatedAt: 1, chatType: "direct", ...row });
     return file;
   };
-  return { dir, talk, rows };
+  return { dir, talk, list };
 }
 
 test("what was said in an earlier private conversation is found and read by its line", async () => {
-  const { dir, talk } = withSessions();
-  talk("telegram:default:1", "s-1", line("user", "my bicycle\nis blue") + line("assistant", "noted: blue bicycle"));
+  const { dir, talk } = await withSessions();
+  await talk(
+    "telegram:default:1",
+    "s-1",
+    line("user", "my bicycle\nis blue") + line("assistant", "noted: blue bicycle"),
+  );
   note(dir, "memory/a.md", "The bicycle has a bell.\n");
   const { search, call } = await open(dir, { memorySearch });
   const found = await search("which colour is the bicycle");
@@ -45,13 +51,13 @@ test("what was said in an earlier private conversation is found and read by its 
 });
 
 test("conversations of groups, guests, other agents and subagents are not searched, nor the one that asks", async () => {
-  const { dir, talk } = withSessions();
+  const { dir, talk } = await withSessions();
   const said = line("user", "the launch word is xylophone");
-  talk("telegram:default:group:7", "s-group", said, { chatType: "group" });
-  talk("telegram:default:8", "s-guest", said, { heardGuests: true });
-  talk("agent:other:telegram:default:1", "s-other", said);
-  talk("telegram:default:1::helper", "s-sub", said);
-  talk("telegram:default:1", "s-own", said);
+  await talk("telegram:default:group:7", "s-group", said, { chatType: "group" });
+  await talk("telegram:default:8", "s-guest", said, { heardGuests: true });
+  await talk("agent:other:telegram:default:1", "s-other", said);
+  await talk("telegram:default:1::helper", "s-sub", said);
+  await talk("telegram:default:1", "s-own", said);
   const { search } = await open(dir, { memorySearch });
   expect(paths(await search("xylophone"))).toEqual(["sessions/s-own.jsonl"]);
   const { acting } = ownerScene();
@@ -64,10 +70,10 @@ test("conversations of groups, guests, other agents and subagents are not search
 });
 
 test("results of tools are not searched, and a conversation that has read untrusted content is marked", async () => {
-  const { dir, talk } = withSessions();
+  const { dir, talk } = await withSessions();
   const details = { externalContent: { untrusted: true, source: "web_fetch" } };
   const page = line("toolResult", "buy tulips", { toolName: "web_fetch", toolCallId: "c", details });
-  talk(
+  await talk(
     "telegram:default:1",
     "s-1",
     line("user", "read the page on flowers") + page + line("assistant", "It says roses."),
@@ -80,26 +86,53 @@ test("results of tools are not searched, and a conversation that has read untrus
   expect((await call("memory_get", { path: "sessions/s-1.jsonl" }))?.details).toMatchObject(external);
 });
 
-test("a conversation that goes on is taken in when it rests, and one that is gone is not found", async () => {
-  const { dir, talk, rows } = withSessions();
-  const file = talk("telegram:default:1", "s-1", line("user", "the ferry leaves at noon"));
+test("a conversation is found from its first turn on and as it goes on, and one that is closed or gone is not", async () => {
+  const { dir, talk, list } = await withSessions();
   const { search } = await open(dir, { memorySearch });
-  expect(paths(await search("ferry"))).toEqual(["sessions/s-1.jsonl"]);
-  appendFileSync(file, line("user", "the harbour is closed"));
-  expect(paths(await search("harbour"))).toEqual([]);
-  const then = new Date(Date.now() - 3_600_000);
-  utimesSync(file, then, then);
-  expect(paths(await search("harbour"))).toEqual(["sessions/s-1.jsonl"]);
-  rows["telegram:default:1"] = { sessionId: "s-1", updatedAt: 1, chatType: "direct", heardGuests: true };
-  writeFileSync(join(dir, "sessions", "sessions.json"), JSON.stringify(rows));
   expect(paths(await search("ferry"))).toEqual([]);
-  rmSync(join(dir, "sessions", "sessions.json"));
+  const file = await talk("telegram:default:1", "s-1", line("user", "the ferry leaves at noon"));
+  expect(paths(await search("ferry"))).toEqual(["sessions/s-1.jsonl"]);
+  for (const place of ["harbour", "lighthouse", "island"]) {
+    appendFileSync(file, line("user", `the ${place} is closed`));
+    expect(paths(await search(place))).toEqual(["sessions/s-1.jsonl"]);
+  }
+  expect(paths(await search("ferry"))).toEqual(["sessions/s-1.jsonl"]);
+  await list("telegram:default:1", { sessionId: "s-1", updatedAt: 1, chatType: "direct", heardGuests: true });
+  expect(paths(await search("ferry"))).toEqual([]);
+  await list("telegram:default:1", { sessionId: "s-1", updatedAt: 1, chatType: "direct" });
+  expect(paths(await search("ferry"))).toEqual(["sessions/s-1.jsonl"]);
+  await list("telegram:default:1", undefined);
   expect(paths(await search("ferry"))).toEqual([]);
 });
 
+test("only the parts of a conversation that are new are written, and get a vector", async () => {
+  const { dir, talk } = await withSessions();
+  const { asked, url } = await startEndpoint();
+  const { vectors } = withVectors(url);
+  const long = Array.from({ length: 12 }, (_, at) => line("user", `stop ${at} ${"of the way ".repeat(60)}`)).join("");
+  const file = await talk("telegram:default:1", "s-1", long);
+  const { search } = await open(dir, { memorySearch: { ...memorySearch, vectors } });
+  await expect.poll(async () => (await search("ferry")).index.vectors?.pendingParts).toBe(0);
+  const before = asked.length;
+  appendFileSync(file, line("user", "the ferry leaves at noon"));
+  expect(paths(await search("ferry")).at(0)).toBe("sessions/s-1.jsonl");
+  await expect.poll(async () => (await search("ferry")).index.vectors?.pendingParts).toBe(0);
+  const texts = asked.slice(before).flatMap((request) => request.texts.filter((text) => text !== "ferry"));
+  expect(texts).toEqual([expect.stringContaining("the ferry leaves at noon")]);
+});
+
+test("a client that calls the tool finds the conversation of the session it names, which a turn in there does not", async () => {
+  const { dir, talk } = await withSessions();
+  await talk("telegram:default:1", "s-1", line("user", "the ferry leaves at noon"));
+  const { search } = await open(dir, { memorySearch });
+  const acting = { ...ownerScene().acting, sessionId: "s-1" };
+  expect(paths(await search("ferry", { acting: { ...acting, http: {} } }))).toEqual(["sessions/s-1.jsonl"]);
+  expect(paths(await search("ferry", { acting }))).toEqual([]);
+});
+
 test("conversations are not searched unless the settings say so", async () => {
-  const { dir, talk } = withSessions();
-  talk("telegram:default:1", "s-1", line("user", "the ferry leaves at noon"));
+  const { dir, talk } = await withSessions();
+  await talk("telegram:default:1", "s-1", line("user", "the ferry leaves at noon"));
   expect(paths(await (await open(dir)).search("ferry"))).toEqual([]);
   const only = await open(dir, { memorySearch: { isOn: true, sources: ["sessions"] } });
   note(dir, "memory/a.md", "A ferry.\n");

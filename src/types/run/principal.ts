@@ -79,7 +79,7 @@ export interface Acting {
   readonly chatRules?: readonly ChatToolRules[];
   /** Names of the tools of the run that asked for this one. */
   readonly inherited?: readonly string[];
-  /** Rules of the config for a call of one tool by a client over HTTP. */
+  /** Rules of the config for a call of one tool by a client, over HTTP or the socket; unset in a turn. */
   readonly http?: ToolLists;
   /** Names and groups of the only tools that the turn may have; its creator set them. */
   readonly only?: readonly string[];

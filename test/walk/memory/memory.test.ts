@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelCall } from "../../fakes/model.ts";
+import { call } from "../../kit/gateway/rpc.ts";
 import { test } from "../../kit/gateway/world.ts";
 
 const CONFIG = {
@@ -97,4 +98,28 @@ test("a fresh session begins with the owner's notes of today and yesterday, and 
   expect(own).toMatch(/The roof is wet\.[^]*The ladder is red\.<\\\/note>/);
   expect(own).not.toContain("gutter");
   expect(guests).not.toMatch(/roof|ladder/);
+});
+
+test("a conversation is found as soon as its turn is over, by the page and the command line too", async ({
+  world,
+  expect,
+}) => {
+  const memorySearch = { sources: ["memory", "sessions"], experimental: { sessionMemory: true } };
+  const channels = { telegram: { enabled: false } };
+  const { home, gateway } = await world.start({ agents: { defaults: { memorySearch } }, channels });
+  const find = async (query: string) => {
+    const args = { name: "memory_search", args: { query } };
+    return JSON.stringify(await call(gateway, "tools.invoke", args));
+  };
+  expect(await find("ferry")).not.toContain("sessions/");
+  for (const [sessionKey, word] of [
+    ["main", "ferry"],
+    ["main", "harbour"],
+    ["webchat:default:other", "lighthouse"],
+  ] as const) {
+    await call(gateway, "chat.send", { sessionKey, message: `the ${word} is closed`, idempotencyKey: word });
+    await call(gateway, "agent.wait", { runId: word });
+    expect(await find(word), word).toMatch(/sessions\/.*\.jsonl/);
+  }
+  expect((await home.run(["memory", "search", "lighthouse"])).stdout).toContain("sessions/");
 });

@@ -30,7 +30,7 @@ import { WebSearch } from "../../tools/web/search/web-search.ts";
 import { webTools } from "../../tools/web/web-tools.ts";
 
 interface ToolSources {
-  readonly received: ReceivedFiles;
+  readonly received: Pick<ReceivedFiles, "of">;
   readonly allowances: { readonly rules: Allowances };
   readonly log: Log;
   /** Commands that run in the background; the tools wait for each command when unset. */
@@ -123,7 +123,11 @@ function filesAndCommands(sources: ToolSources): readonly ToolContribution[] {
 }
 
 /** The files that the gateway received in a guest's own conversation. */
-const receivedIn = (live: Live, received: ReceivedFiles, { sessionKey }: Acting): GuestRules["received"] => ({
+const receivedIn = (
+  live: Live,
+  received: Pick<ReceivedFiles, "of">,
+  { sessionKey }: Acting,
+): GuestRules["received"] => ({
   dir: live.paths.media,
   own: async () => new Set(await received.of(sessionKey)),
 });

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { OpenClawError } from "../../types/errors.ts";
 import { systemClock } from "../../types/clock.ts";
-import type { Inbox, OutboxJournal, PairingDesk, RunLedger, Texts } from "../../types/journal.ts";
+import type { Inbox, OutboxJournal, PairingDesk, ReceivedFiles, RunLedger, Texts } from "../../types/journal.ts";
 import type { SpendLedger } from "../../types/spend/ledger.ts";
 import type { CronTable } from "../../types/cron/table.ts";
 import { createCronTable } from "../cron/cron-table.ts";
@@ -11,7 +11,7 @@ import { type JournalCounts, readCounts } from "../database/counts.ts";
 import { useOf, versionRefusal } from "../database/version.ts";
 import { createInbox } from "./inbox.ts";
 import { openJournal, createTexts } from "./journal.ts";
-import { createLedger, createSpendLedger, createTaskLook } from "./ledger.ts";
+import { createLedger, createReceived, createSpendLedger, createTaskLook } from "./ledger.ts";
 import { createMessageLook, type MessageLook } from "./messages.ts";
 import { createOutbox } from "./outbox.ts";
 import { createPairing } from "./pairing.ts";
@@ -46,6 +46,11 @@ export interface NeedSource {
   readonly cron: Pick<CronTable, "all">;
 }
 
+/** Received files of sessions, for reading. */
+export interface ReceivedSource {
+  readonly received: Pick<ReceivedFiles, "of">;
+}
+
 /** Strangers, for reading. */
 export interface StrangerSource {
   readonly pairing: Pick<PairingDesk, "list" | "turnedAway" | "admitted">;
@@ -60,7 +65,9 @@ export interface StrangerSource {
  */
 export async function openJournalToRead(
   path: string,
-): Promise<MessageSource & StrangerSource & SpendSource & TaskSource & NeedSource & { close(): Promise<void> }> {
+): Promise<
+  MessageSource & StrangerSource & SpendSource & TaskSource & NeedSource & ReceivedSource & { close(): Promise<void> }
+> {
   const db = openAsItIs(path);
   if (!db) return openJournal({ path, bootId: `reader-${process.pid}` });
   const refused = versionRefusal(db, path);
@@ -74,6 +81,7 @@ export async function openJournalToRead(
     messages: createMessageLook(commits),
     tasks: createTaskLook(commits),
     cron: createCronTable(commits),
+    received: createReceived(commits, clock),
     pairing: createPairing(commits, clock),
     counts: () => commits.read((sql) => readCounts(sql, clock.now())),
     spend: createSpendLedger(commits, { bootId: "", clock }),

@@ -62,6 +62,8 @@ export const toolAnswers = {
   explain: z.looseObject({
     agentId: z.string(),
     sessionKey: keyField(),
+    /** Whether nothing was said in the conversation yet, so that the answer is about its first turn. */
+    isNew: z.boolean(),
     /** Whether the run acts for an owner or the operator. */
     owner: z.boolean(),
     /** `contained`: the sandbox is the boundary of commands, so that nobody is asked about those that no list has. */
@@ -73,7 +75,15 @@ export const toolAnswers = {
     exec: execRights,
     /** Set when the question names a command. */
     command: judgedCommand.optional(),
-    tools: z.array(z.looseObject({ tool: z.string(), allowed: z.boolean(), trace: z.array(placedAnswer) })),
+    tools: z.array(
+      z.looseObject({
+        tool: z.string(),
+        allowed: z.boolean(),
+        trace: z.array(placedAnswer),
+        /** Set when there is no such tool, with the name of one that is like it. */
+        unknown: z.looseObject({ near: z.string().optional() }).optional(),
+      }),
+    ),
   }),
   invoke: z.looseObject({
     ok: z.boolean(),

@@ -40,6 +40,40 @@ test("policy lists all tools without a name, and says what it left out", async (
   expect(out).toContain("add --model provider/model");
 });
 
+test("policy explain says that a tool does not exist, with the one that may be meant", async () => {
+  const near = await explain("exek");
+  expect(near).toMatchObject({ code: 1, err: expect.stringContaining('There is no tool "exek".') });
+  expect(near.err).toContain("Did you mean exec?");
+  expect(await explain("quite-another", "--json")).toMatchObject({ code: 1, err: expect.stringContaining("no tool") });
+  // Other names of a tool are names of it too.
+  expect((await explain("bash")).out).toContain("use exec");
+});
+
+test("policy explain judges a command as the page does", async () => {
+  const reads = await explain("--command", "echo hello");
+  expect(reads).toMatchObject({ code: 0, out: expect.stringContaining("this command would run: echo hello") });
+  const refused = await explain("exec", "--command", "touch notes.txt", "--sender", "telegram:8");
+  expect(refused.out).toMatch(/for telegram:8 in telegram:8, this command would be refused: touch notes\.txt/);
+  expect(refused.out).toMatch(/Key +tools\.toolsBySender\["8"\]\.deny\nWhere +openclaw\.json:7/);
+  const json = await explain("--command", "touch notes.txt", "--json");
+  expect(JSON.parse(json.out)).toMatchObject({ command: { outcome: "asks" }, verdicts: [{ tool: "exec" }] });
+  expect(await explain("read", "--command", "ls")).toMatchObject({ code: 2, err: expect.stringContaining("exec") });
+});
+
+test("policy explain asks about the chat of another agent as about that chat of the agent itself", async () => {
+  const { out } = await explain(
+    "read",
+    "--agent",
+    "clerk",
+    "--session",
+    "agent:main:telegram:default:group:-100",
+    "--json",
+  );
+  expect(JSON.parse(out)).toMatchObject({ agent: "clerk", session: expect.stringContaining("agent:clerk:") });
+  const job = await explain("read", "--agent", "clerk", "--session", "agent:main:cron:tidy");
+  expect(job).toMatchObject({ code: 2, err: expect.stringContaining('a conversation of the agent "main"') });
+});
+
 test("policy explain refuses what it does not know", async () => {
   expect(await explain("read", "--agent", "nobody")).toMatchObject({
     code: 1,

@@ -99,6 +99,7 @@ function definePolicy(program: Command, act: Act): void {
     .option("--username <name>", "username of the sender")
     .option("--name <name>", "display name of the sender")
     .option("--model <model>", "model that runs, as provider/model")
+    .option("--command <text>", "a command of the tool exec: whether it would run, be asked about or be refused")
     .option("--json", "for scripts")
     .action(
       act(async (io, tool: string | undefined, flags: PolicyFlags) => {

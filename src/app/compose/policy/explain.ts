@@ -6,9 +6,11 @@ import { dependsOnModel, stagesFor } from "../../../tools/policy/stages.ts";
 import type { PlacedAnswer } from "../../../types/answers/tools.ts";
 import type { StageAnswer } from "../../../types/tool-policy.ts";
 import { locateIn, readConfigSource } from "../../config/source.ts";
+import { nearest } from "../../config/keys/nearest.ts";
 import { readPath } from "../../config/schema/problem.ts";
 import type { Live } from "../../live.ts";
 import type { Machine } from "../sandbox/sandboxing.ts";
+import { defined } from "../../../utils/defined.ts";
 import { explainedBy, type Explained, type PolicyAsk } from "./subject.ts";
 
 /** The verdict about one tool of a run, with the answer of each step of the policy. */
@@ -16,6 +18,8 @@ export interface PlacedVerdict {
   readonly tool: string;
   readonly isAllowed: boolean;
   readonly trace: readonly PlacedAnswer[];
+  /** There is no such tool. `near`: the tool whose name is like that one. */
+  readonly unknown?: { readonly near?: string };
 }
 
 export interface PolicyExplanation {
@@ -34,16 +38,16 @@ interface ToolAsk extends PolicyAsk {
 
 /**
  * Explains whether a run has a tool: each step of the policy with its key and its place in the file. Explains all tools
- * when none is named. Throws USAGE, NOT_FOUND.
+ * when none is named. Nobody may use a tool that does not exist. Throws USAGE, NOT_FOUND.
  */
 export async function explainPolicy(live: Live, machine: Machine, ask: ToolAsk): Promise<PolicyExplanation> {
   const of = explainedBy(live, machine, ask);
   const stages = stagesFor(of.agent.tools, of.subject);
   const known = withOthers(knownTools(live), ask.others ?? [], live);
   const { tool } = ask;
-  const asked =
-    tool === undefined ? known : [known.find(({ name }) => name === normalName(tool)) ?? unlisted(tool, live)];
-  const verdicts = asked.map((one) => ({ tool: one.name, ...explainTool(one, stages) }));
+  const named = tool === undefined ? undefined : namedTool(tool, known, live);
+  if (tool !== undefined && !named) return { of, verdicts: [noTool(tool, known)], isWithoutModel: false };
+  const verdicts = (named ? [named] : known).map((one) => ({ tool: one.name, ...explainTool(one, stages) }));
   const places = await placesIn(
     live.loaded.path,
     verdicts.flatMap(({ trace }) => trace.map(keyOfAnswer)),
@@ -72,10 +76,27 @@ function withOthers(known: readonly PolicyTool[], names: readonly string[], live
   return [...known, ...names.filter((name) => !all.has(name)).map((name) => unlisted(name, live))];
 }
 
-/** A tool of which only the name is known; the name of an MCP server's tool begins with the server's name. */
-function unlisted(name: string, { config }: Live): PolicyTool {
+/** A tool of which only the name is known. */
+const unlisted = (name: string, live: Live): PolicyTool => toolOfServer(name, live) ?? { name };
+
+/** The name of an MCP server's tool begins with the server's name. */
+function toolOfServer(name: string, { config }: Live): PolicyTool | undefined {
   const isOfServer = Object.keys(config.mcp.servers).some((server) => name.startsWith(prefixOf(server)));
-  return isOfServer ? { name, groups: MCP_GROUPS, namedFor: "guests" } : { name };
+  return isOfServer ? { name, groups: MCP_GROUPS, namedFor: "guests" } : undefined;
+}
+
+/** The tool with the name, whose server need not run; undefined when there is none. */
+const namedTool = (name: string, known: readonly PolicyTool[], live: Live): PolicyTool | undefined =>
+  known.find((tool) => tool.name === normalName(name)) ??
+  known.find((tool) => tool.name === name) ??
+  toolOfServer(name, live);
+
+function noTool(name: string, known: readonly PolicyTool[]): PlacedVerdict {
+  const near = nearest(
+    normalName(name),
+    known.map((tool) => tool.name),
+  );
+  return { tool: name, isAllowed: false, trace: [], unknown: defined({ near }) };
 }
 
 /** Places such as `openclaw.json:12`, by config key. Throws `CONFIG_UNREADABLE`. */

@@ -13,6 +13,7 @@ import type { SessionExec } from "../../../types/run/exec-wish.ts";
 import { hasOwnerRights } from "../../../types/run/principal.ts";
 import type { UntrustedSource } from "../../../types/run/untrusted.ts";
 import type { ExecRights, Sourced } from "../../../types/session.ts";
+import { unlessMissing } from "../../../utils/missing.ts";
 import type { Live } from "../../live.ts";
 import { openBackends } from "../agent-tools.ts";
 import { openAllowances } from "../approvals/allowances.ts";
@@ -21,7 +22,7 @@ import type { PolicyExplanation } from "./explain.ts";
 export interface JudgingParts {
   readonly live: Live;
   readonly machine: SandboxMachine;
-  readonly received: ReceivedFiles;
+  readonly received: Pick<ReceivedFiles, "of">;
   readonly log: Log;
 }
 
@@ -83,7 +84,15 @@ async function verdictOf({ text, explained: { of }, wish, untrusted }: CommandAs
   const { agent, host } = scene;
   const { isIsolated, writesWorkspace = false } = scene.exec;
   // The machine's own backend reads the command: that of a sandbox would make its folder first.
-  const backend = { ...hostExec(host), ...(isIsolated && { isIsolated }), writesWorkspace };
+  const onMachine = hostExec(host);
+  const backend = {
+    ...onMachine,
+    // The workspace is made for the first turn.
+    directory: async (path: string, workspace: string) =>
+      (await unlessMissing(onMachine.directory(path, workspace))) ?? workspace,
+    ...(isIsolated && { isIsolated }),
+    writesWorkspace,
+  };
   return judgeCommand(
     text,
     {

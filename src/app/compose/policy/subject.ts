@@ -1,6 +1,15 @@
 import { chatToolRules } from "../../../channels/chat-tools.ts";
 import { chatOf } from "../../../sessions/chat-of.ts";
-import { agentOf, isSubagentKey, OPERATOR_KEY, resolveAlias } from "../../../sessions/keys.ts";
+import {
+  agentOf,
+  buildKey,
+  isMainKey,
+  isSubagentKey,
+  OPERATOR_KEY,
+  parseKey,
+  resolveAlias,
+  wireKey,
+} from "../../../sessions/keys.ts";
 import { undecidedRules } from "../../../tools/policy/senders.ts";
 import { OpenClawError } from "../../../types/errors.ts";
 import { accountId, agentId, channelId, DEFAULT_ACCOUNT, type SessionKey } from "../../../types/ids.ts";
@@ -58,12 +67,26 @@ type Where = Pick<Explained, "sessionKey" | "peer" | "sender">;
 /** The conversation, its chat and its sender. */
 function whereOf(live: Live, ask: PolicyAsk): Where {
   const { id: defaultAgent } = live.defaultAgent;
-  const asked = ask.session === undefined ? undefined : resolveAlias(ask.session, defaultAgent);
+  const asked = ask.session === undefined ? undefined : ofAgent(resolveAlias(ask.session, defaultAgent), ask, live);
   const ofKey = asked && chatOf(asked, undefined, defaultAgent);
   const sender = senderOf(ask, ofKey);
   if (!sender) return { sessionKey: asked ?? OPERATOR_KEY, ...(ofKey && { peer: ofKey }) };
   const peer = ofKey ?? directChat(sender);
   return { sessionKey: asked ?? keyOf(live, peer, sender), peer, sender };
+}
+
+/** The conversation with the agent that is asked about: a chat can be that of another one. Throws USAGE where it cannot. */
+function ofAgent(key: SessionKey, { agent: asked }: PolicyAsk, { defaultAgent: { id } }: Live): SessionKey {
+  const parsed = parseKey(key, id);
+  const agent = asked === undefined ? parsed.agentId : agentId(asked);
+  if (parsed.agentId === agent) return key;
+  if (isMainKey(key)) return buildKey({ kind: "main", agentId: agent }, id);
+  if (parsed.kind === "direct" || parsed.kind === "group" || parsed.kind === "peer")
+    return buildKey({ ...parsed, agentId: agent }, id);
+  throw new OpenClawError("USAGE", {
+    message: `${wireKey(key, id)} is a conversation of the agent "${parsed.agentId}", and of no other.`,
+    fix: `Leave the agent out, or name a conversation of "${agent}".`,
+  });
 }
 
 const principalOf = (isOwner: boolean, sender: SenderNames | undefined): Principal =>

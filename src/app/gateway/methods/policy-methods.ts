@@ -45,16 +45,18 @@ async function explained(
   const { live, core, log } = parts;
   const { machine } = core.sandboxes;
   const named = command === undefined ? tool : "exec";
-  const others = named === undefined ? [...(await toolsOf(explainedBy(live, machine, who).agent, parts)).keys()] : [];
+  const others = [...(await toolsOf(explainedBy(live, machine, who).agent, parts)).keys()];
   const found = await explainPolicy(live, machine, { ...who, tool: named, others });
   const { of, verdicts, isWithoutModel } = found;
-  const exec = await execOf(of.agent, of.sessionKey, parts);
+  const wish = wishOf(core.sessions.peek(of.sessionKey));
+  const exec = await execOf(of.agent, wish, live);
   const { isContainedRun, judgedCommand } = await import("../../compose/policy/judged-command.ts");
-  const run = { wish: wishOf(of.sessionKey, parts), untrusted: untrustedIn(of.sessionKey, parts) };
+  const run = { wish, untrusted: untrustedIn(of.sessionKey, parts) };
   const judging = { live, machine, received: core.journal.received, log };
   return {
     agentId: of.agent.id,
     sessionKey: of.sessionKey,
+    isNew: core.sessions.peek(of.sessionKey) === undefined,
     owner: of.subject.hasOwnerRights,
     sandbox: { ...of.confined, contained: isContainedRun({ of, ...run }, judging) },
     withoutModel: isWithoutModel,
@@ -63,7 +65,7 @@ async function explained(
     ...(command !== undefined && {
       command: await judgedCommand({ text: command, explained: found, exec, ...run }, judging),
     }),
-    tools: verdicts.map(({ tool: one, isAllowed, trace }) => ({ tool: one, allowed: isAllowed, trace })),
+    tools: verdicts.map(({ tool: one, isAllowed: allowed, ...more }) => ({ tool: one, allowed, ...more })),
   };
 }
 

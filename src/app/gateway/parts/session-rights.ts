@@ -2,14 +2,22 @@ import { join } from "node:path";
 import { ExecApprovalsFile } from "../../../store/exec-approvals.ts";
 import { EXEC_APPROVALS_FILE } from "../../../tools/exec/rules/document.ts";
 import type { SessionKey } from "../../../types/ids.ts";
-import { EXEC_ASK, EXEC_HOSTS, EXEC_SECURITY, sessionExecOf, stricterOf } from "../../../types/run/exec-wish.ts";
+import {
+  EXEC_ASK,
+  EXEC_HOSTS,
+  EXEC_SECURITY,
+  sessionExecOf,
+  stricterOf,
+  type SessionExec,
+} from "../../../types/run/exec-wish.ts";
 import { OPERATOR } from "../../../types/run/principal.ts";
-import type { ExecRights, SessionRights, Sourced } from "../../../types/session.ts";
+import type { ExecRights, SessionEntry, SessionRights, Sourced } from "../../../types/session.ts";
 import type { AgentSettings } from "../../../types/settings.ts";
 import { explainPolicy, placesIn, type PlacedVerdict } from "../../compose/policy/explain.ts";
 import { whyOutside } from "../../compose/sandbox/sandboxing.ts";
 import { pathOfAgent } from "../../config/keys/agent-key.ts";
 import { showPath } from "../../config/schema/problem.ts";
+import type { Live } from "../../live.ts";
 import type { Parts } from "./parts.ts";
 
 type RightsParts = Pick<Parts, "core" | "live">;
@@ -20,24 +28,25 @@ export async function rightsOf(key: SessionKey, parts: RightsParts): Promise<Ses
   const { agents, agentOf } = core.ports.settings();
   if (!agents.has(agentOf(key))) return {};
   const { of, verdicts } = await explainPolicy(live, core.sandboxes.machine, { session: key });
-  const agent = withWish(of.agent, key, parts);
+  const wish = wishOf(core.sessions.peek(key));
+  const agent = withWish(of.agent, wish);
   return {
     sandbox: sandboxOf(agent, key, parts),
-    exec: await execOf(of.agent, key, parts),
+    exec: await execOf(of.agent, wish, live),
     tools: verdicts.map(toolOf),
   };
 }
 
-/** Settings of a session for its commands. */
-export const wishOf = (key: SessionKey, { core }: RightsParts) => {
-  const { execHost: host, execSecurity: security, execAsk: ask } = core.sessions.peek(key) ?? {};
+/** Settings of a session for its commands; undefined is a session that is not there yet. */
+export const wishOf = (entry: Readonly<SessionEntry> | undefined): SessionExec => {
+  const { execHost: host, execSecurity: security, execAsk: ask } = entry ?? {};
   return sessionExecOf({ host, security, ask });
 };
 
 /** The agent with the session's own host, which may confine its commands. */
-const withWish = (agent: AgentSettings, key: SessionKey, parts: RightsParts): AgentSettings => ({
+const withWish = (agent: AgentSettings, { host }: SessionExec): AgentSettings => ({
   ...agent,
-  exec: { ...agent.exec, host: stricterOf(EXEC_HOSTS, agent.exec.host ?? "auto", wishOf(key, parts).host) },
+  exec: { ...agent.exec, host: stricterOf(EXEC_HOSTS, agent.exec.host ?? "auto", host) },
 });
 
 function sandboxOf(agent: AgentSettings, sessionKey: SessionKey, { core }: RightsParts) {
@@ -58,12 +67,10 @@ function sandboxOf(agent: AgentSettings, sessionKey: SessionKey, { core }: Right
 }
 
 /** Host, security and ask of the session's commands: the strictest of config, session and approvals document. */
-export async function execOf(agent: AgentSettings, key: SessionKey, parts: RightsParts): Promise<ExecRights> {
-  const { live } = parts;
-  const wish = wishOf(key, parts);
+export async function execOf(agent: AgentSettings, wish: SessionExec, live: Live): Promise<ExecRights> {
   const limits = new ExecApprovalsFile(join(live.paths.stateDir, EXEC_APPROVALS_FILE)).policy(agent.id);
   const { exec } = agent;
-  const keys = keysOf(agent, parts);
+  const keys = keysOf(agent, live);
   const places = await placesIn(
     live.loaded.path,
     Object.values(keys).flatMap((one) => one ?? []),
@@ -99,7 +106,7 @@ function narrowedTo(
 }
 
 /** The keys of the config that say the values; undefined for defaults. */
-function keysOf({ id }: AgentSettings, { live: { config } }: RightsParts) {
+function keysOf({ id }: AgentSettings, { config }: Live) {
   const own = config.agents.list.find((entry) => entry.id === id)?.tools?.exec;
   const all = config.tools.exec;
   const ownKey = (name: string) => showPath([...pathOfAgent(config.agents, id), "tools", "exec", name]);

@@ -66,6 +66,21 @@ test("anybody of a channel is no owner, and has the rules of everybody", async (
   expect(await explain({ sender: "telegram:*" })).toMatchObject({ owner: false });
 });
 
+test("a tool that does not exist is allowed to nobody, and the one that may be meant is told", async () => {
+  const { tools } = await explain({ tool: "exek" });
+  expect(tools).toEqual([{ tool: "exek", allowed: false, trace: [], unknown: { near: "exec" } }]);
+  expect((await explain({ tool: "quite-another" })).tools).toMatchObject([{ allowed: false, unknown: {} }]);
+  const [known] = (await explain({ tool: "exec" })).tools;
+  expect(known).toMatchObject({ tool: "exec", allowed: true });
+  expect(known).not.toHaveProperty("unknown");
+});
+
+test("a conversation in which nothing was said is new, and that of another agent is asked about as the agent's own", async () => {
+  expect(await explain({ sessionKey: "nobody-wrote-here" })).toMatchObject({ isNew: true });
+  const other = await explain({ agentId: "idle", sessionKey: "agent:main:telegram:default:group:-100" });
+  expect(other).toMatchObject({ agentId: "idle", sessionKey: expect.stringContaining("agent:idle:") });
+});
+
 describe("a command", () => {
   const CASES: readonly (readonly [params: Record<string, unknown>, outcome: string, key: string | undefined])[] = [
     [{ command: "echo hello" }, "runs", undefined],

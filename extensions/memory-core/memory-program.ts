@@ -4,7 +4,7 @@ import { IndexFile } from "./index/index-file.ts";
 import type { JobAnswer, Job, IndexState, MemoryPlace, SearchMode, VectorSettings, VectorState } from "./job.ts";
 import { noteFiles, readNoteText } from "./notes.ts";
 import { SESSIONS } from "./session-paths.ts";
-import { readConversations, readSession, type Conversations } from "./sessions.ts";
+import { readConversations, readSession, type SearchedConversations } from "./sessions.ts";
 import { Vectors, errorMessage } from "./index/vectors.ts";
 import { fused, hitsOf, isUntrustedFile, scoresByVectors, scoresByWords, type Scores } from "./index/search-index.ts";
 
@@ -103,7 +103,7 @@ function indexOf({ place }: Job): OpenIndex {
 }
 
 /** Undefined where conversations are not searched. */
-const conversationsOf = async ({ sessions }: MemoryPlace): Promise<Conversations | undefined> =>
+const conversationsOf = async ({ sessions }: MemoryPlace): Promise<SearchedConversations | undefined> =>
   sessions && readConversations(sessions);
 
 /** A conversation has the lines of its file that somebody said something in. */

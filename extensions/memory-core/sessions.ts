@@ -19,7 +19,7 @@ export interface SessionText {
 }
 
 /** The conversations of an agent that are searched, as the gateway knows them at one moment. */
-export interface Conversations {
+export interface SearchedConversations {
   readonly dir: string;
   readonly rows: readonly ConversationRow[];
 }
@@ -30,7 +30,7 @@ interface ConversationRow {
 }
 
 /** The conversations that owners had alone with the agent. Rejects when the journal, which lists them, cannot be read. */
-export async function readConversations({ dir, agent, isDefault }: SessionPlace): Promise<Conversations> {
+export async function readConversations({ dir, agent, isDefault }: SessionPlace): Promise<SearchedConversations> {
   const all = await readSessionRows(dirname(dir));
   const rows = [...all].flatMap(([key, row]): readonly ConversationRow[] => {
     const owner = /^agent:([^:]+):/.exec(key)?.[1];
@@ -45,7 +45,7 @@ export async function readConversations({ dir, agent, isDefault }: SessionPlace)
 }
 
 /** The files of the conversations. */
-export const sessionFiles = ({ dir, rows }: Conversations): readonly NoteFile[] =>
+export const sessionFiles = ({ dir, rows }: SearchedConversations): readonly NoteFile[] =>
   rows.flatMap(({ file, isUntrusted }): readonly NoteFile[] => {
     const path = `${SESSIONS}${file}`;
     const stat = lstatSync(join(dir, file), { throwIfNoEntry: false });
@@ -55,7 +55,7 @@ export const sessionFiles = ({ dir, rows }: Conversations): readonly NoteFile[] 
   });
 
 /** The text of a conversation; undefined when there is no such file. Its lines are the lines of the file. */
-export function readSession({ dir, rows }: Conversations, path: string): SessionText | undefined {
+export function readSession({ dir, rows }: SearchedConversations, path: string): SessionText | undefined {
   const row = rows.find(({ file }) => `${SESSIONS}${file}` === path);
   if (!row) return undefined;
   const entries = linesIn(join(dir, row.file)).flatMap((text, index) => {

@@ -16,7 +16,7 @@ import {
 import { noteFiles, readNoteText, type NoteFile } from "../notes.ts";
 import type { IndexState, MemoryPlace } from "../job.ts";
 import { SESSIONS } from "../session-paths.ts";
-import { readSession, sessionFiles, type Conversations, type SessionText } from "../sessions.ts";
+import { readSession, sessionFiles, type SearchedConversations, type SessionText } from "../sessions.ts";
 import { makeVectorTables } from "./vector-sets.ts";
 
 interface SyncAsk {
@@ -31,7 +31,7 @@ interface SyncAsk {
 export class IndexFile {
   #place: MemoryPlace;
   /** Unset where conversations are not searched. */
-  #conversations: Conversations | undefined;
+  #conversations: SearchedConversations | undefined;
   #db: DatabaseSync;
   #degraded: string | undefined;
   #pending = 0;
@@ -78,7 +78,7 @@ export class IndexFile {
   }
 
   /** The settings and the conversations of the agent may have changed since the last job. */
-  at(place: MemoryPlace, conversations: Conversations | undefined): void {
+  at(place: MemoryPlace, conversations: SearchedConversations | undefined): void {
     this.#place = place;
     this.#conversations = conversations;
   }

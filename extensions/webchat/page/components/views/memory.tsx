@@ -11,6 +11,7 @@ import {
   ListRow,
   mayAsk,
   RowList,
+  SearchForm,
   SureButton,
   TerminalCommand,
   useActing,
@@ -145,24 +146,12 @@ function Search(props: PartProps & { readonly searched: () => void }): VNode {
   };
   return (
     <section aria-label={t("Search")}>
-      <form
-        role="search"
-        class="view-search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          search(stringOr(new FormData(event.currentTarget).get("query")).trim());
-        }}
-      >
-        <input
-          name="query"
-          type="search"
-          aria-label={t("Search the memory")}
-          placeholder={t("A word, a person, a question")}
-        />
-        <button type="submit" class="quiet" disabled={isBusy}>
-          {t("Search")}
-        </button>
-      </form>
+      <SearchForm
+        label={t("Search the memory")}
+        placeholder={t("A word, a person, a question")}
+        isBusy={isBusy}
+        search={search}
+      />
       <p class="hint" role="status">
         {isBusy
           ? t("Searching…")

@@ -132,6 +132,15 @@ function HowToWait({ chat }: { readonly chat: Chat }): VNode {
   );
 }
 
+function PersonOn({ name, channel, senderId }: { name: string; channel: string; senderId: string }): VNode {
+  const person = (
+    <strong>
+      <bdi>{name}</bdi>
+    </strong>
+  );
+  return <>{rich("{person} on {channel}, id {id}", { person, channel, id: senderId })}</>;
+}
+
 interface WaitingProps {
   readonly pairing: Pairing;
   readonly chat: Chat;
@@ -143,15 +152,7 @@ function Waiting({ pairing, chat, hasOwners }: WaitingProps): VNode {
   return (
     <li class="channel" aria-label={name}>
       <p>
-        {rich("{person} on {channel}, id {id}", {
-          person: (
-            <strong>
-              <bdi>{name}</bdi>
-            </strong>
-          ),
-          channel,
-          id: senderId,
-        })}
+        <PersonOn name={name} channel={channel} senderId={senderId} />
       </p>
       <p class="channel-facts">{rich("code {code}", { code: <code>{code}</code> })}</p>
       <p class="channel-actions">
@@ -192,15 +193,7 @@ function Admitted({ person, owner, isElsewhere, hasOwners, act }: AdmittedProps)
   return (
     <li class="channel" aria-label={name}>
       <p>
-        {rich("{person} on {channel}, id {id}", {
-          person: (
-            <strong>
-              <bdi>{name}</bdi>
-            </strong>
-          ),
-          channel,
-          id: senderId,
-        })}{" "}
+        <PersonOn name={name} channel={channel} senderId={senderId} />{" "}
         {owner !== undefined && <span class="tag">{t("owner")}</span>}
       </p>
       <p class="channel-facts">

@@ -12,6 +12,7 @@ import {
   ListRow,
   mayAsk,
   RowList,
+  SearchForm,
   SureButton,
   useActing,
   useAnswer,
@@ -234,24 +235,12 @@ function MoreSkills({ view, have }: { readonly view: ViewProps; readonly have: r
   return (
     <section aria-label={t("More skills")}>
       <h2>{t("More skills")}</h2>
-      <form
-        role="search"
-        class="view-search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          search(stringOr(new FormData(event.currentTarget).get("query")).trim());
-        }}
-      >
-        <input
-          name="query"
-          type="search"
-          aria-label={t("Search the registry")}
-          placeholder={t("A task, such as calendar")}
-        />
-        <button type="submit" class="quiet" disabled={isBusy}>
-          {t("Search")}
-        </button>
-      </form>
+      <SearchForm
+        label={t("Search the registry")}
+        placeholder={t("A task, such as calendar")}
+        isBusy={isBusy}
+        search={search}
+      />
       <p class="hint" role="status">
         {isBusy
           ? t("Asking the registry…")

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import { copyText } from "../common/clipboard.ts";
 import type { Chat } from "../../model/chat.ts";
 import { ago, sentence } from "../../model/format.ts";
+import { stringOr } from "../../model/json.ts";
 import type { PageState } from "../../model/state.ts";
 import { language, t } from "../../words/words.ts";
 
@@ -240,6 +241,32 @@ export function Pick<Value extends string>({ label, value, options, choose }: Pi
         </option>
       ))}
     </select>
+  );
+}
+
+interface SearchProps {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly isBusy: boolean;
+  readonly search: (query: string) => void;
+}
+
+/** A search that is made when the person asks for it. */
+export function SearchForm({ label, placeholder, isBusy, search }: SearchProps): VNode {
+  return (
+    <form
+      role="search"
+      class="view-search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        search(stringOr(new FormData(event.currentTarget).get("query")).trim());
+      }}
+    >
+      <input name="query" type="search" aria-label={label} placeholder={placeholder} />
+      <button type="submit" class="quiet" disabled={isBusy}>
+        {t("Search")}
+      </button>
+    </form>
   );
 }
 

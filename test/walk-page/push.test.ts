@@ -139,8 +139,10 @@ class Postman {
     });
   }
 
-  static async at(page: Page, browser: FakeBrowser): Promise<Postman> {
-    const session = await page.context().newCDPSession(page);
+  /** From a tab of its own: a message that comes while the session's tab goes to another address is lost. */
+  static async to(page: Page, browser: FakeBrowser): Promise<Postman> {
+    const tab = await page.context().newPage();
+    const session = await page.context().newCDPSession(tab);
     const postman = new Postman(session, browser, new URL(page.url()).origin);
     await session.send("ServiceWorker.enable");
     return postman;
@@ -278,7 +280,7 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
       await row.getByText("on", { exact: true }).waitFor();
       await expect.poll(() => page.evaluate(`localStorage.getItem("subscribed at")`), SOON).toBe("65");
       await tab.shoot(`notices-${size.width}`);
-      const postman = await Postman.at(page, browser);
+      const postman = await Postman.to(page, browser);
       const worker = await workerOf(page);
       await row.getByRole("button", { name: "Send a test" }).click();
       const first = await service.nth(1);

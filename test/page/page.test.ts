@@ -629,11 +629,11 @@ describe.skipIf(!hasChromium)("the page", () => {
     await open();
     await page.getByRole("link", { name: "Channels" }).click();
     const panel = page.getByRole("main");
-    await panel.getByRole("button", { name: "Add a channel" }).click();
-    const form = panel.getByRole("form", { name: "Add a channel" });
-    await form.getByLabel("Platform").selectOption("WhatsApp");
-    await expect.poll(() => form.locator("input").count()).toBe(1);
-    await form.getByLabel("Platform").selectOption("Telegram");
+    const channels = panel.getByRole("region", { name: "Add a channel" });
+    await channels.getByRole("button", { name: "WhatsApp" }).click();
+    await expect.poll(() => panel.getByRole("form", { name: "Add WhatsApp" }).locator("input").count()).toBe(1);
+    await channels.getByRole("button", { name: "Telegram" }).click();
+    const form = panel.getByRole("form", { name: "Add Telegram" });
     await form.getByLabel("The token is").selectOption("in the gateway's environment");
     await form.getByText("TELEGRAM_BOT_TOKEN").waitFor();
     await form.getByLabel("The token is").selectOption("in a file on the gateway's machine");

@@ -22,10 +22,8 @@ async function open(size?: { width: number; height: number }) {
 const config = () => readFile(home.configPath, "utf8");
 
 async function add(tab: Tab, token: string): Promise<void> {
-  const form = tab.page.getByRole("form", { name: "Add a channel" });
-  await tab.page.getByRole("main").getByRole("button", { name: "Add a channel" }).click();
-  await form.getByLabel("Platform").selectOption("Telegram");
-  await form.getByLabel("Bot token").fill(token);
+  await tab.page.getByRole("region", { name: "Add a channel" }).getByRole("button", { name: "Telegram" }).click();
+  await tab.page.getByRole("form", { name: "Add Telegram" }).getByLabel("Bot token").fill(token);
   await tab.page.keyboard.press("Enter");
 }
 

@@ -129,7 +129,7 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await lines.getByText("No line fits.").waitFor();
     await tab.page.getByLabel("Words in the line").fill("webchat:default:other");
     await lines.getByText("run ended").first().waitFor();
-    await tab.page.getByLabel("Least level").selectOption("error");
+    await tab.page.getByRole("button", { name: "errors only" }).click();
     await lines.getByText("No line fits.").waitFor();
   });
 
@@ -171,11 +171,11 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await bins.getByText(/pinned/).waitFor();
     await bins.getByRole("button", { name: "Archive" }).click();
     await bins.waitFor({ state: "detached" });
-    await tab.page.getByLabel("Which conversations").selectOption("archived");
+    await tab.page.getByRole("button", { name: "In the archive" }).click();
     await fern.waitFor({ state: "detached" });
     await bins.getByRole("button", { name: "Bring back" }).click();
     await list.getByText("None fits.").waitFor();
-    await tab.page.getByLabel("Which conversations").selectOption("all");
+    await tab.page.getByRole("button", { name: "All", exact: true }).click();
     await tab.page.getByRole("searchbox").fill("twice");
     const said = tab.page.getByRole("region", { name: "What was said" });
     await said.getByRole("button", { name: /Twice a week/ }).click();
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
       .getByRole("region", { name: "Conversations" })
       .getByRole("listitem", { name: "Main chat" })
       .waitFor();
-    await tab.page.getByLabel("Period").selectOption("7d");
+    await tab.page.getByRole("button", { name: "the last 7 days" }).click();
     await expect.poll(() => tab.page.getByRole("list", { name: "Tokens of each day" }).locator("li").count()).toBe(7);
   });
 

@@ -7,6 +7,7 @@ import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { ViewLinks } from "./views.tsx";
+import { changeColours } from "../model/theme.ts";
 import { chosenLanguage, keepLanguage, LANGUAGES, t } from "../words/words.ts";
 
 interface SidebarProps {
@@ -64,6 +65,15 @@ export function Sidebar(props: SidebarProps): VNode {
       <p class="version">
         {state.hello !== undefined && t("gateway {version}", { version: state.hello.version })}
         <LanguageChoice />
+        <button
+          type="button"
+          class="plain-icon"
+          aria-label={t("Change between light and dark colours")}
+          title={t("Change between light and dark colours")}
+          onClick={changeColours}
+        >
+          <Icon name="contrast" />
+        </button>
       </p>
     </nav>
   );

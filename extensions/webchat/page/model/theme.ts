@@ -15,6 +15,13 @@ export function chooseTheme(theme: Theme): void {
   showTheme();
 }
 
+/** Takes dark colours where light ones are shown, and light ones where dark ones are. */
+export function changeColours(): void {
+  const theme = chosenTheme();
+  const isDark = theme === "system" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+  chooseTheme(isDark ? "light" : "dark");
+}
+
 /** Shows the page in the theme that was chosen, with the bars of a phone in the same colour. */
 export function showTheme(): void {
   const theme = chosenTheme();

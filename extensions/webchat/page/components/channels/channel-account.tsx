@@ -50,7 +50,7 @@ export function AccountCard(props: AccountProps): VNode {
       {opened === "send" && <SendForm account={account} ask={ask} most={most} done={close} />}
       {opened === "test" && <TestForm account={account} ask={ask} done={close} />}
       {opened === "login" && <ChannelLogin account={account} ask={ask} done={close} />}
-      {opened === "change" && setup && <ChannelSetupForm account={account} setups={[setup]} ask={ask} done={close} />}
+      {opened === "change" && setup && <ChannelSetupForm account={account} setup={setup} ask={ask} done={close} />}
       {(opened === "forget" || opened === "remove") && (
         <Question what={opened} account={account} act={act} keep={close} />
       )}

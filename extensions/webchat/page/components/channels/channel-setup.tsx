@@ -18,8 +18,7 @@ import { t } from "../../words/words.ts";
 
 interface SetupProps {
   readonly ask: Ask;
-  /** The setups of the channels to choose from, or that of the account that is changed. */
-  readonly setups: readonly Setup[];
+  readonly setup: Setup;
   /** The account to change; a new one is added when unset. */
   readonly account?: ReportedAccount;
   /** Called at the end, with a text about the result. */
@@ -33,15 +32,12 @@ const SOURCES: Readonly<Record<SecretSource, string>> = {
 };
 
 /** Asks for the values of an account, which the gateway writes into its config. */
-export function ChannelSetupForm(props: SetupProps): VNode | null {
-  const { setups, account, done } = props;
-  const [channel, setChannel] = useState(setups[0]?.channel ?? "");
-  const { problem, setProblem, save } = useSaving(props);
+export function ChannelSetupForm(props: SetupProps): VNode {
+  const { setup, account, done } = props;
+  const { problem, save } = useSaving(props);
   const form = useRef<HTMLFormElement>(null);
   useFocus(form);
   useEffect(() => focusOn(form.current, problem?.field), [problem]);
-  const setup = setups.find((one) => one.channel === channel);
-  if (setup === undefined) return null;
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault();
     void save(setup, answersOf(event.currentTarget, setup, account));
@@ -51,19 +47,14 @@ export function ChannelSetupForm(props: SetupProps): VNode | null {
       ref={form}
       tabIndex={-1}
       class="channel-form"
-      aria-label={account === undefined ? t("Add a channel") : t("Change {label}", { label: account.label })}
+      aria-label={
+        account === undefined
+          ? t("Add {channel}", { channel: setup.label })
+          : t("Change {label}", { label: account.label })
+      }
       onSubmit={submit}
     >
-      {account === undefined && (
-        <Choice
-          label={t("Platform")}
-          name="channel"
-          value={channel}
-          options={setups.map((one) => [one.channel, one.label])}
-          choose={(next) => (setProblem(undefined), setChannel(next))}
-        />
-      )}
-      <SetupFields key={channel} setup={setup} isNew={account === undefined} problem={problem} />
+      <SetupFields setup={setup} isNew={account === undefined} problem={problem} />
       <p class="channel-actions">
         <button type="submit" class="primary">
           {account === undefined ? t("Add") : t("Save")}
@@ -167,7 +158,7 @@ function useSaving({ ask, done }: SetupProps) {
       busy.current = false;
     }
   };
-  return { problem, setProblem, save };
+  return { problem, save };
 }
 
 function resultOf({ label, login }: Setup, { replace }: SetupAnswers, added: Answers["channels.add"]): string {

@@ -13,6 +13,7 @@ const PATHS = {
   clock: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7.5V12l3 2",
   close: "M6 6l12 12M18 6 6 18",
   compass: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM15.5 8.5l-2 5-5 2 2-5z",
+  contrast: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 3v18M12 8h6M12 12h9M12 16h6",
   copy: "M9 9h11v11H9zM15 9V4H4v11h5",
   down: "M12 5v14m-6-6 6 6 6-6",
   file: "M7 3h7l4 4v14H7zM14 3v4h4",

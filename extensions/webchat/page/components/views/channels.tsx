@@ -91,14 +91,27 @@ function AccountGroups({ view, account, config, changed }: GroupsOfProps): VNode
 
 function Adding(props: { setups: readonly Setup[]; ask: Ask; changed: (message?: string) => void }): VNode {
   const { setups, ask, changed } = props;
-  const [open, setOpen] = useState(false);
+  const [chosen, setChosen] = useState<string>();
+  const setup = setups.find(({ channel }) => channel === chosen);
+  const done = (message?: string): void => (setChosen(undefined), changed(message));
   return (
-    <>
-      <button type="button" class="new-chat" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <Icon name="plus" />
-        {t("Add a channel")}
-      </button>
-      {open && <ChannelSetupForm setups={setups} ask={ask} done={(message) => (setOpen(false), changed(message))} />}
-    </>
+    <section aria-label={t("Add a channel")}>
+      <h2>{t("Add a channel")}</h2>
+      <div class="picks">
+        {setups.map(({ channel, label }) => (
+          <button
+            key={channel}
+            type="button"
+            class="new-chat"
+            aria-expanded={channel === chosen}
+            onClick={() => setChosen(channel === chosen ? undefined : channel)}
+          >
+            <Icon name="plus" />
+            {label}
+          </button>
+        ))}
+      </div>
+      {setup && <ChannelSetupForm key={setup.channel} setup={setup} ask={ask} done={done} />}
+    </section>
   );
 }

@@ -9,7 +9,7 @@ import {
   type ViewActs,
   ActButton,
   AgentPick,
-  Pick,
+  PickButtons,
   ListRow,
   RowList,
   useActing,
@@ -63,7 +63,7 @@ export function ConversationsView(props: ViewProps): VNode {
             placeholder={t("A name, a person, or words that were said")}
             onInput={(event) => (setQuery(event.currentTarget.value.trim()), setLimit(STEP))}
           />
-          <Pick label={t("Which conversations")} value={which} options={WHICH} choose={setWhich} />
+          <PickButtons label={t("Which conversations")} value={which} options={WHICH} choose={setWhich} />
           <AgentPick agents={agents} value={agentId} none={t("All agents")} choose={setAgent} />
         </>
       }

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isRecord, readJsonText, stringOr } from "../../model/json.ts";
-import { Pick, ViewFrame, type ViewProps } from "./view-parts.tsx";
+import { PickButtons, ViewFrame, type ViewProps } from "./view-parts.tsx";
 import { language, t } from "../../words/words.ts";
 
 /** Lines that are kept; older ones are in the file. */
@@ -41,7 +41,7 @@ export function LogsView(props: ViewProps): VNode {
   }, [shown.length, isFollowed]);
   const tools = (
     <>
-      <Pick label={t("Least level")} value={level} options={LEVELS} choose={setLevel} />
+      <PickButtons label={t("Least level")} value={level} options={LEVELS} choose={setLevel} />
       <input
         type="search"
         aria-label={t("Words in the line")}

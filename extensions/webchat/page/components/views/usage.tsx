@@ -6,6 +6,7 @@ import { useNow } from "../common/hooks.ts";
 import {
   isUsedUp,
   Pick,
+  PickButtons,
   ListRow,
   RowList,
   USED_UP,
@@ -49,7 +50,7 @@ export function UsageView(props: ViewProps): VNode {
     <ViewFrame
       tools={
         <>
-          <Pick label={t("Period")} value={period} options={PERIODS} choose={setPeriod} />
+          <PickButtons label={t("Period")} value={period} options={PERIODS} choose={setPeriod} />
           <Pick label={t("Grouped by")} value={by} options={GROUPS} choose={setBy} />
         </>
       }

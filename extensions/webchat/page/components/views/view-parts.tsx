@@ -270,6 +270,19 @@ export function SearchForm({ label, placeholder, isBusy, search }: SearchProps):
   );
 }
 
+/** A choice whose few entries are all shown, so that one click takes another one. */
+export function PickButtons<Value extends string>({ label, value, options, choose }: PickProps<Value>): VNode {
+  return (
+    <div class="picks" role="group" aria-label={label}>
+      {options.map(([one, text]) => (
+        <button key={one} type="button" class="quiet" aria-pressed={one === value} onClick={() => choose(one)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
 const WEEK_MS = 7 * 24 * 60 * 60_000;
 
 /** A time and how long ago it is, such as `14:05, 3 min ago`; another day has its date. */

@@ -122,6 +122,21 @@ describe.skipIf(!hasChromium)("what Ctrl+K finds and does on the page", () => {
     await tab.idle();
   });
 
+  test("the button in the side bar takes the other colours than those that are shown", async () => {
+    const tab = await world.browser.open(await world.home.start());
+    const colours = tab.page.getByRole("button", { name: "Change between light and dark colours" });
+    const background = () => tab.page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    const atFirst = await background();
+    await colours.click();
+    await expect.poll(background, SOON).not.toBe(atFirst);
+    const other = await background();
+    await tab.shoot("other-colours");
+    await tab.page.reload();
+    await expect.poll(background, SOON).toBe(other);
+    await colours.click();
+    await expect.poll(background, SOON).toBe(atFirst);
+  });
+
   test("a theme is chosen against the system, and stays", async () => {
     const tab = await world.browser.open(await world.home.start());
     const { page } = tab;

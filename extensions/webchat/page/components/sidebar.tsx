@@ -64,7 +64,6 @@ export function Sidebar(props: SidebarProps): VNode {
       <ViewLinks state={state} chat={chat} done={done} />
       <p class="version">
         {state.hello !== undefined && t("gateway {version}", { version: state.hello.version })}
-        <LanguageChoice />
         <button
           type="button"
           class="plain-icon"
@@ -74,6 +73,7 @@ export function Sidebar(props: SidebarProps): VNode {
         >
           <Icon name="contrast" />
         </button>
+        <LanguageChoice />
       </p>
     </nav>
   );

@@ -82,10 +82,7 @@ describe.skipIf(!hasChromium)("the first steps on the page of the built gateway"
     await panel(tab, "Model").getByRole("button", { name: "Next: add a channel" }).click();
 
     const channels = tab.page.getByRole("main");
-    await channels
-      .getByRole("region", { name: "Add a channel" })
-      .getByRole("button", { name: "Telegram" })
-      .click();
+    await channels.getByRole("region", { name: "Add a channel" }).getByRole("button", { name: "Telegram" }).click();
     await channels.getByLabel("Bot token").fill(telegram.token);
     await tab.page.keyboard.press("Enter");
     await channels.getByRole("button", { name: "Next: name the owner" }).click();

@@ -27,6 +27,7 @@ import type { SessionHits } from "../../types/subagent/search.ts";
 import type { Sessions, SessionRow } from "../../types/session.ts";
 import { endedRow } from "../follow.ts";
 import { passMark } from "../../sessions/pass-mark.ts";
+import { shownTitle } from "../../sessions/shown/title.ts";
 import { replyOf, rowOfRun } from "./answers.ts";
 import { searchSessions } from "./search.ts";
 import { type TalkRules, whySessionHidden, kindOf } from "./visible.ts";
@@ -233,7 +234,7 @@ function viewOf({ key, entry }: SessionRow, { defaultAgent }: TalkRules): Sessio
     updatedAt: entry.updatedAt,
     ...defined({
       label: entry.label,
-      displayName: entry.displayName ?? entry.subject,
+      displayName: shownTitle({ displayName: entry.displayName, subject: entry.subject }),
       spawnedBy: shown(entry.spawnedBy),
       totalTokens: entry.totalTokens,
       model: modelOverride === undefined ? undefined : `${providerOverride ?? ""}/${modelOverride}`,

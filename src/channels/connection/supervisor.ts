@@ -8,6 +8,8 @@ import { AccountState, troubleOf, type AccountStatus, type AccountTrouble } from
 import { CatchUp, type UnaskedPeriod } from "./catch-up.ts";
 import { emptyTimes, watchedLink, type LinkWatch, type Times } from "./link.ts";
 import type { ChannelPorts, ConfiguredAccount } from "../ports.ts";
+import { isFields } from "../../utils/fields.ts";
+import { readableName } from "../../utils/text/clean-text.ts";
 import { background } from "../../utils/background.ts";
 import type { AccountId } from "../../types/ids.ts";
 import { SAME_LOGIN_FIX } from "../same-login.ts";
@@ -147,7 +149,7 @@ export class Supervisor {
     this.times.inbound = now;
     this.times.transport = now;
     this.#lastSign = now;
-    await this.#ports.receive(messages);
+    await this.#ports.receive(messages.map(withPlainNames));
   }
 
   #onReport(state: LinkReport): void {
@@ -360,4 +362,26 @@ async function openMedia(item: MediaItem, { media }: ChannelPorts): Promise<Uint
     message: "The file is not in the media store.",
     fix: "Fetch it before sending it elsewhere.",
   });
+}
+
+/**
+ * The message with the names that people chose fit to be shown, stored and listed: those of the sender, of the author of a quoted
+ * message, of the group and of the thread. A value of a wrong type stays for the journal, which knows what to do about it.
+ */
+function withPlainNames(message: InboundMessage): InboundMessage {
+  if (!isFields(message)) return message;
+  const { from, sender, replyTo, news, context } = message;
+  return {
+    ...message,
+    from: isFields(from) ? { ...from, chat: named(from.chat, "title") } : from,
+    sender: named(named(sender, "name"), "username"),
+    ...(replyTo && { replyTo: named(replyTo, "sender") }),
+    ...(news && { news: named(news, "subject") }),
+    ...(context && { context: named(context, "threadName") }),
+  };
+}
+
+function named<Part extends object>(part: Part, field: keyof Part): Part {
+  const name: unknown = isFields(part) ? part[field] : undefined;
+  return typeof name === "string" ? { ...part, [field]: readableName(name) } : part;
 }

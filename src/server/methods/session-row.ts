@@ -1,12 +1,14 @@
 import { agentOf, isMainKey, isSubagentKey, parseKey } from "../../sessions/keys.ts";
 import { isArchived } from "../../sessions/rows/row.ts";
 import { noticeIn } from "../../sessions/shown/notice.ts";
+import { shownTitle } from "../../sessions/shown/title.ts";
 import { shownText } from "../../sessions/shown/shown-text.ts";
 import type { SessionKey } from "../../types/ids.ts";
 import type { ModelInfo } from "../../types/run/model.ts";
 import type { RunFacts } from "../../types/run/run.ts";
 import { SESSION_SETTINGS, type SessionEntry, type SessionRow, type TranscriptEntry } from "../../types/session.ts";
 import { defined } from "../../utils/defined.ts";
+import { readableName } from "../../utils/text/clean-text.ts";
 import type { ServerPorts } from "../options.ts";
 
 type Ports = Pick<ServerPorts, "catalog">;
@@ -15,7 +17,7 @@ type Ports = Pick<ServerPorts, "catalog">;
 export function showSession({ key, entry }: SessionRow, active: readonly RunFacts[], { catalog }: Ports) {
   const { sessionId, updatedAt, chatType = "direct", inputTokens = 0, outputTokens = 0, totalTokens = 0 } = entry;
   const activeRunIds = active.map((facts) => facts.runId);
-  const title = entry.label ?? entry.displayName ?? entry.subject;
+  const title = shownTitle(entry);
   return {
     ...placeOf(key, chatType, catalog),
     chatType,
@@ -32,6 +34,7 @@ export function showSession({ key, entry }: SessionRow, active: readonly RunFact
     pinned: entry.pinnedAt !== undefined,
     unread: entry.markedUnreadAt !== undefined,
     ...shownFields(entry),
+    ...(entry.subject !== undefined && { subject: readableName(entry.subject) }),
     ...(title !== undefined && { displayName: title, derivedTitle: title }),
   };
 }
@@ -124,7 +127,7 @@ export async function rowTexts(
   { includeDerivedTitles = false, includeLastMessage = false }: TextsWanted,
   { sessions }: Pick<ServerPorts, "sessions">,
 ): Promise<{ readonly derivedTitle?: string; readonly lastMessagePreview?: string }> {
-  const isUntitled = entry.label === undefined && entry.displayName === undefined && entry.subject === undefined;
+  const isUntitled = shownTitle(entry) === undefined;
   const [opening, last] = await Promise.all([
     includeDerivedTitles && isUntitled ? sessions.opening(key) : undefined,
     includeLastMessage ? lastText(key, sessions) : undefined,

@@ -4,6 +4,7 @@ import { agentOf } from "../../../sessions/keys.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import type { AgentId } from "../../../types/ids.ts";
 import { isArchived } from "../../../sessions/rows/row.ts";
+import { shownTitle } from "../../../sessions/shown/title.ts";
 import { defineMethod, type Method } from "../../../types/method.ts";
 import type { SessionRow } from "../../../types/session.ts";
 import { sessionHits } from "../../../types/subagent/search.ts";
@@ -20,7 +21,7 @@ const listed = z.looseObject({
 function rowOf({ key, entry }: SessionRow, defaultAgent: AgentId) {
   const { sessionId, updatedAt, chatType = "direct", label, displayName, channel } = entry;
   const kind = chatType === "direct" ? "direct" : "group";
-  const named = defined({ label, displayName, channel });
+  const named = defined({ label, displayName: shownTitle({ displayName }), channel });
   return { key, kind, agentId: agentOf(key, defaultAgent), chatType, sessionId, updatedAt, ...named };
 }
 

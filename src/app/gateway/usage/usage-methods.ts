@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { agentOf, parseKey } from "../../../sessions/keys.ts";
+import { shownTitle } from "../../../sessions/shown/title.ts";
 import { sessionKey, type SessionKey } from "../../../types/ids.ts";
 import { keyParam } from "../../../types/key-field.ts";
 import { USAGE_GROUPS, type SpendLine } from "../../../types/spend/ledger.ts";
@@ -236,7 +237,7 @@ const isDayIn = (day: string, { since, until }: UsageDays): boolean => day >= si
 
 function shownSession({ key, lines, messages }: CountedSession, groupBy: SessionsAsk["groupBy"], parts: Parts) {
   const entry = parts.core.sessions.peek(key);
-  const { sessionId, updatedAt, label, displayName, chatType = "direct", channel = channelIn(key) } = entry ?? {};
+  const { sessionId, updatedAt, chatType = "direct", channel = channelIn(key) } = entry ?? {};
   const { providerOverride: modelProvider, modelOverride: model } = entry ?? {};
   return {
     key,
@@ -244,7 +245,7 @@ function shownSession({ key, lines, messages }: CountedSession, groupBy: Session
     scope: groupBy ?? "instance",
     ...(groupBy === "family" && { sessionFamilyKey: key }),
     chatType,
-    ...defined({ sessionId, updatedAt, label: label ?? displayName, channel, modelProvider, model }),
+    ...defined({ sessionId, updatedAt, label: shownTitle(entry ?? {}), channel, modelProvider, model }),
     usage: { ...figuresOf(sumOf(lines)), ...defined({ sessionId }), ...activityOf(messages, lines, parts) },
   };
 }

@@ -1,3 +1,4 @@
+import { shownTitle } from "../../../../sessions/shown/title.ts";
 import type { ListedSession } from "../../../../types/session.ts";
 import type { Io } from "../../io.ts";
 import { table } from "../../table.ts";
@@ -9,7 +10,7 @@ export function sessionRows(io: Io, sessions: readonly ListedSession[]): string 
   const now = Date.now();
   const rows = sessions.map((one) => [
     one.key,
-    one.label ?? one.displayName ?? one.subject ?? "",
+    shownTitle(one) ?? "",
     one.hasActiveRun === true ? "now" : `${showDuration(now - one.updatedAt)} ago`,
     one.totalTokens ? String(one.totalTokens) : "",
     one.model ?? "",

@@ -5,6 +5,7 @@ import type { SkillOrigin, SkillSources } from "../../prompt/skills/skills.ts";
 import type { AgentSettings } from "../../types/settings.ts";
 import type { ReportedSkill, SkillReport } from "../../types/answers/skills.ts";
 import { defined } from "../../utils/defined.ts";
+import { shellWord } from "../../utils/text/shell-word.ts";
 
 /** All skills of an agent with what keeps each from being used. Never rejects. */
 export async function reportSkills(agent: AgentSettings, sources: SkillSources): Promise<SkillReport> {
@@ -67,8 +68,9 @@ const COMMANDS: Readonly<Record<SkillInstaller["kind"], string>> = {
 };
 
 function wayOf(one: SkillInstaller, index: number): ReportedSkill["install"][number] {
-  const name = one.formula ?? one.package ?? one.module ?? one.url ?? one.bins.join(", ");
-  const command = `${COMMANDS[one.kind]} ${name}`;
+  const named = one.formula ?? one.package ?? one.module ?? one.url;
+  // A person copies the command into a terminal, and a stranger may have written the name.
+  const command = `${COMMANDS[one.kind]} ${named === undefined ? one.bins.map(shellWord).join(" ") : shellWord(named)}`;
   return {
     id: one.id ?? `${one.kind}-${index}`,
     kind: one.kind,

@@ -1,8 +1,8 @@
 import { join } from "node:path";
+import { shellWord } from "../../utils/text/shell-word.ts";
 import {
   SERVICE_MARK,
   must,
-  shellWord,
   xmlText,
   type ServiceManager,
   type ServicePlan,

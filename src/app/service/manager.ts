@@ -80,10 +80,6 @@ export function must({ code, out }: Ran, argv: readonly string[], fix: string): 
   });
 }
 
-/** A word of a POSIX shell. */
-export const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** Text of an XML document. */
 export const xmlText = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

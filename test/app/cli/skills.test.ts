@@ -68,6 +68,30 @@ describe("skills", () => {
     expect(json.skills.map(({ name }: { name: string }) => name)).not.toContain("tides");
   });
 
+  test("of strangers put no command of their own into the commands that a person copies", async () => {
+    const act = "x; touch /tmp/made $(id) `id` | sh 'q' \n&";
+    const installers = ["brew", "apt", "node", "go", "uv", "download"].map((kind) => ({
+      kind,
+      ...{ brew: { formula: act }, apt: { package: act }, node: { package: act }, uv: { package: act } }[kind],
+      ...{ go: { module: act }, download: { url: act } }[kind],
+      bins: ["tide"],
+    }));
+    const requires = { bins: ["tide"], env: [act], config: [act] };
+    skill(join(state, "skills"), "bad", { requires, install: installers, skillKey: act });
+    config({});
+    const { out } = await skills("info", "bad", "--json");
+    const { install } = JSON.parse(out);
+    const copied = [
+      ...install.map(({ command }: { command: string }) => command),
+      ...(await skills("info", "bad")).out
+        .split("\n")
+        .flatMap((line) => /openclaw .*(?= <value>)/.exec(line)?.[0] ?? []),
+    ];
+    expect(copied.length).toBeGreaterThan(5);
+    const bare = copied.map((command) => command.replaceAll(/'[^']*'|\\'/g, ""));
+    expect(bare.filter((command) => /[;&|$`<>()\n]/.test(command))).toEqual([]);
+  });
+
   test("are told of one by one, with the steps after which one can be used", async () => {
     skill(join(state, "skills"), "tides", tides);
     config({ browser: { enabled: false } });

@@ -41,7 +41,7 @@ export function heardGroups(config: unknown, channel: string, account: string): 
   return {
     policy: typeof policy === "string" ? policy : "allowlist",
     named,
-    place: placeOf(OWN_PLACE[channel] ?? "groups"),
+    place: placeOf(Object.hasOwn(OWN_PLACE, channel) ? (OWN_PLACE[channel] ?? "groups") : "groups"),
   };
 }
 

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
-import { fields, nonEmpty } from "../model/json.ts";
+import { fields, nonEmpty, shortNameIn } from "../model/json.ts";
 import type { ToolPart } from "../model/transcript.ts";
 import { Icon } from "./common/icons.tsx";
-import { t } from "../words/words.ts";
+import { seen, t } from "../words/words.ts";
 
 /** A tool call with its result; the details are closed at first. */
 export function ToolCall(props: { part: ToolPart }): VNode {
@@ -13,7 +13,7 @@ export function ToolCall(props: { part: ToolPart }): VNode {
       <details class={`tool ${part.state}`}>
         <summary>
           <Icon name="tool" />
-          <span class="tool-name">{part.name}</span>
+          <span class="tool-name">{shortNameIn(part.name)}</span>
           <span class="tool-brief">{summaryOf(part.args)}</span>
           <span class="tool-state">{part.state}</span>
           <Icon name="chevron" />
@@ -34,12 +34,15 @@ export function ToolCall(props: { part: ToolPart }): VNode {
   );
 }
 
+/** Characters that fit into one line of the widest page. */
+const MOST_BRIEF = 300;
+
 function summaryOf(args: unknown): string {
   const named = fields(args);
   const first = ["command", "path", "file_path", "pattern", "query", "url"].flatMap(
     (name) => nonEmpty(named[name]) ?? [],
   );
-  return (first[0] ?? nonEmpty(Object.values(named)[0]) ?? "").replace(/\s+/g, " ");
+  return seen((first[0] ?? nonEmpty(Object.values(named)[0]) ?? "").slice(0, MOST_BRIEF).replace(/\s+/g, " "));
 }
 
 function pretty(args: unknown): string {

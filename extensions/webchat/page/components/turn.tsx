@@ -11,6 +11,7 @@ import type { DisplayedTurn } from "../model/view.ts";
 import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";
 import { type PressedArrow, TurnActs, VersionArrows } from "./turns/turn-acts.tsx";
+import { ownText } from "../model/json.ts";
 import { t } from "../words/words.ts";
 
 const SPEAKERS = { user: t("You:"), assistant: t("Agent:"), note: t("Note:") } as const;
@@ -183,7 +184,7 @@ const MENDS: Readonly<Record<string, string>> = {
 function Outcome(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
   const { turn, chat } = props;
   if (turn.error !== undefined) {
-    const mend = chat.mayChangeModel ? MENDS[turn.error.failure ?? ""] : undefined;
+    const mend = chat.mayChangeModel ? ownText(MENDS, turn.error.failure ?? "") : undefined;
     return (
       <p class="outcome error">
         <span>{turn.error.text}</span>{" "}

@@ -149,7 +149,6 @@ function ofProcess({ eventLoop, upkeep }: Status): readonly Trouble[] {
   ];
 }
 
-/** The command with which a sentence ends. */
-/** The command at the end of an advice; undefined when it ends with none. */
+/** The command at the end of an advice; undefined when it ends with none, or with signs that begin another command. */
 export const commandAtEnd = (text: string): string | undefined =>
-  /(?:: |; see |[Rr]un )(openclaw [^,;:]+?)\.?$/.exec(text)?.[1];
+  /(?:: |; see |[Rr]un )(openclaw [^,;:|&$`\n]+?)\.?$/.exec(text)?.[1];

@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { readFrame, readHello } from "./protocol.ts";
 import type { GatewayFrame, Hello, RequestRefusal } from "./protocol.ts";
-import { fields, number, stringOr } from "./json.ts";
+import { fields, number, ownText, stringOr } from "./json.ts";
 import type { Link } from "./state.ts";
 import { t } from "../words/words.ts";
 
@@ -171,7 +171,7 @@ export class PageConnection {
   #handshakeFailed(error: unknown): void {
     if (!(error instanceof RefusedError)) return;
     const { code, detail, retryAfterMs } = error.refusal;
-    const message = SIGN_IN_REFUSALS[detail] ?? error.refusal.message.replace(/^unauthorized: /, "");
+    const message = ownText(SIGN_IN_REFUSALS, detail) ?? error.refusal.message.replace(/^unauthorized: /, "");
     if (code === "UNAVAILABLE" && retryAfterMs === undefined) return this.#connectionLost("");
     this.#disconnect();
     if (retryAfterMs !== undefined) this.#retryAfter(retryAfterMs, message);

@@ -1,4 +1,5 @@
-import { language, t } from "../words/words.ts";
+import { ownText } from "./json.ts";
+import { language, seen, t } from "../words/words.ts";
 
 const CHANNELS: Readonly<Record<string, string>> = {
   cli: t("Command line"),
@@ -21,7 +22,7 @@ const LIFECYCLES: Readonly<Record<string, string>> = {
 };
 
 /** The state of a channel's account, as the gateway names it, for people. */
-export const lifecycleText = (lifecycle: string): string => LIFECYCLES[lifecycle] ?? lifecycle;
+export const lifecycleText = (lifecycle: string): string => ownText(LIFECYCLES, lifecycle) ?? lifecycle;
 
 /** The short form of a session key: without the `agent:` part of the default agent, and with `main` written in full. */
 export function plainKey(key: string, defaultAgent = "main"): string {
@@ -44,14 +45,14 @@ export const isOwnChat = (key: string): boolean =>
 /** The channel of a session key, as a text for people. */
 export function channelName(key: string): string {
   const channel = withoutAgent(key).split(":")[0] ?? "";
-  return CHANNELS[channel] ?? channel;
+  return ownText(CHANNELS, channel) ?? seen(channel);
 }
 
 /** The chat app of a conversation with somebody else; undefined for the operator's own, and those of subagents. */
 export function chatApp(key: string): string | undefined {
   const plain = withoutAgent(key);
   const channel = plain.split(":")[0] ?? "";
-  return plain.includes("::") || channel === "webchat" || channel === "cli" ? undefined : CHANNELS[channel];
+  return plain.includes("::") || channel === "webchat" || channel === "cli" ? undefined : ownText(CHANNELS, channel);
 }
 
 /** Where the person or group of a chat app's conversation is reached, as `send` takes it; undefined for other sessions. */
@@ -64,9 +65,9 @@ export function reachedPerson(key: string) {
   return { channel, accountId, to, ...(hasThread && { threadId: parts.at(-1) }) };
 }
 
-/** The title of a session without a label. */
+/** The title of a session: its label in one line, else where it takes place. */
 export function sessionTitle(key: string, label?: string): string {
-  if (label !== undefined) return label;
+  if (label !== undefined) return seen(label.replace(/\s+/g, " ")).slice(0, MOST_LABEL);
   if (plainKey(key) === "webchat:default:operator") return t("Main chat");
   const plain = withoutAgent(key);
   if (plain.startsWith("webchat:")) return t("New chat");
@@ -74,8 +75,10 @@ export function sessionTitle(key: string, label?: string): string {
   if (subagent !== undefined) return t("Subagent {subagent}", { subagent });
   const group = /:group:(.+)$/.exec(plain)?.[1];
   const peer = group === undefined ? plain.split(":").at(-1) : t("group {group}", { group });
-  return `${channelName(key)} · ${unescaped(peer ?? plain)}`;
+  return seen(`${channelName(key)} · ${unescaped(peer ?? plain)}`);
 }
+
+const MOST_LABEL = 512;
 
 function unescaped(part: string): string {
   return part.replaceAll("%3A", ":").replaceAll("%25", "%");

@@ -12,6 +12,10 @@ export function fields(value: unknown): object {
   return isRecord(value) ? value : {};
 }
 
+/** The text of a table for a word from outside, which may be the name of something that every object has. */
+export const ownText = (table: Readonly<Record<string, string>>, word: string): string | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined;
+
 /** The value when it is a list, else an empty list. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];

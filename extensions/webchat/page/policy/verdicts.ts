@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { keyValue, patchBetween, withValue } from "../config/draft.ts";
 import type { ConfigPath } from "../config/shape.ts";
-import { isRecord, list } from "../model/json.ts";
+import { isRecord, list, ownText } from "../model/json.ts";
 import { t } from "../words/words.ts";
 
 export type ExplainedPolicy = Answers["policy.explain"];
@@ -118,7 +118,7 @@ const RULES: Readonly<Record<string, string>> = {
 
 /** What a step says about a tool. */
 export function stepText({ stage, answer, entry }: Step): string {
-  const rule = RULES[stage] ?? stage;
+  const rule = ownText(RULES, stage) ?? stage;
   if (answer === "denied")
     return entry === undefined ? t("{rule}: denied.", { rule }) : t("{rule}: “{entry}” is denied.", { rule, entry });
   if (answer === "unlisted") return t("{rule}: it is not on the list.", { rule });

@@ -62,8 +62,17 @@ function translated(text: string, n: unknown): string {
   return found.split("|")[rules.resolvedOptions().pluralCategories.indexOf(rules.select(n))] ?? found;
 }
 
+/** Controls except line ends and tabs, and signs that turn the order of the text after them around. */
+const ACTING = /[^\P{Cc}\n\t]|[\u202A-\u202E\u2066-\u2069]/gu;
+
+/**
+ * A text of others for a place in words of the page or of the browser, such as a title or a fact of a row: signs of which a reader
+ * sees only the effect, on the page's own words too, are shown as U+FFFD.
+ */
+export const seen = (text: string): string => text.replace(ACTING, "\uFFFD");
+
 const written = (value: string | number): string =>
-  typeof value === "number" ? value.toLocaleString(used.language) : value;
+  typeof value === "number" ? value.toLocaleString(used.language) : seen(value);
 
 /** The text cut at its places: every second piece is the name of a place. */
 export const pieces = (text: string, n: unknown): readonly string[] => translated(text, n).split(PLACE);

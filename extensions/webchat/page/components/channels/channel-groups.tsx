@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import { groupPatch, type HeardGroups, type NamedGroup } from "../../channels/groups.ts";
+import { ownText } from "../../model/json.ts";
 import { t } from "../../words/words.ts";
 
 interface GroupsProps {
@@ -33,7 +34,7 @@ export function Groups({ groups, label, patch }: GroupsProps): VNode {
     <details class="channel-capabilities">
       <summary>{t("Groups ({n} named)", { n: named.filter(({ isHeard }) => isHeard).length })}</summary>
       <p>
-        {POLICIES[policy] ?? policy} {t("The key groupPolicy of the config says so.")}
+        {ownText(POLICIES, policy) ?? policy} {t("The key groupPolicy of the config says so.")}
       </p>
       <ul>
         {named.map((group) => (

@@ -11,6 +11,7 @@ import {
   mayAsk,
   Pick,
   RowList,
+  RowText,
   SureButton,
   useActing,
   useAnswer,
@@ -117,7 +118,7 @@ function JobRow({ view, job, acting, goesTo, again }: JobProps): VNode {
       }
     >
       {isChanging && <JobForm view={view} job={job} done={() => (setChanging(false), again())} />}
-      <p class="view-row-text">{whatOf(job)}</p>
+      <RowText text={whatOf(job)} />
       <button type="button" class="link" aria-expanded={isOpened} onClick={() => setOpened(!isOpened)}>
         {lastText(job, now)}
       </button>
@@ -210,7 +211,7 @@ function RunRow({ view, run, now, name }: RunProps): VNode {
       facts={[name && at, run.status, deliveryText(run), run.model, tookText(run), tokensText(run)]}
       error={run.error ?? run.deliveryError}
     >
-      {run.summary !== undefined && <p class="view-row-text">{run.summary}</p>}
+      {run.summary !== undefined && <RowText text={run.summary} />}
       {run.sessionKey !== undefined && (
         <button type="button" class="link" onClick={() => view.chat.open(run.sessionKey ?? "")}>
           {t("Open its conversation")}

@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import { sessionTitle } from "../../model/format.ts";
 import { nonEmpty } from "../../model/json.ts";
 import { type Entry, type EntryGroup, findEntries, type FoundGroup } from "../../palette/entries.ts";
-import { t } from "../../words/words.ts";
+import { seen, t } from "../../words/words.ts";
 import { actionsOf, conversationEntry, type PaletteView, type PaletteScene } from "./actions.ts";
 
 export interface PaletteProps extends PaletteScene {
@@ -139,9 +139,9 @@ function FoundList({ id, found, index, move, run }: ListProps): VNode {
                 onClick={() => run(entry)}
               >
                 <span class="palette-title" dir="auto">
-                  {entry.title}
+                  {seen(entry.title)}
                 </span>
-                {entry.hint !== undefined && <span class="palette-hint">{entry.hint}</span>}
+                {entry.hint !== undefined && <span class="palette-hint">{seen(entry.hint)}</span>}
               </div>
             ))}
           </div>

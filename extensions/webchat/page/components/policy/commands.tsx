@@ -30,7 +30,7 @@ import {
 } from "../views/view-parts.tsx";
 import { OutcomeTag, SourceOf } from "./tool-row.tsx";
 import { rich } from "../../words/rich.ts";
-import { t } from "../../words/words.ts";
+import { seen, t } from "../../words/words.ts";
 
 interface CommandsProps {
   readonly view: ViewProps;
@@ -262,7 +262,7 @@ function AllowedCommand({ row, now, acting, remove }: AllowedProps): VNode {
       }
     >
       {lastCommand !== undefined && lastCommand !== title && (
-        <p class="view-row-facts">{rich("Last: {command}", { command: <code>{lastCommand}</code> })}</p>
+        <p class="view-row-facts">{rich("Last: {command}", { command: <code>{seen(lastCommand)}</code> })}</p>
       )}
     </ListRow>
   );

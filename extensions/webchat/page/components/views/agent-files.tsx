@@ -2,7 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { draftOf, hasDraftWith, keepDraft } from "../../model/address.ts";
-import { fields, nonEmpty, readJsonText, stringOr } from "../../model/json.ts";
+import { fields, nonEmpty, ownText, readJsonText, stringOr } from "../../model/json.ts";
 import { useNow } from "../common/hooks.ts";
 import {
   ListRow,
@@ -74,7 +74,7 @@ function FileRow(props: FileProps): VNode {
         </button>
       }
       facts={[
-        PURPOSES[file.name],
+        ownText(PURPOSES, file.name),
         file.missing ? t("not there") : t("{n} byte|{n} bytes", { n: file.size ?? 0 }),
         file.updatedAtMs === undefined ? undefined : when(file.updatedAtMs, now),
       ]}

@@ -12,13 +12,14 @@ import {
   PickButtons,
   ListRow,
   RowList,
+  RowText,
   useActing,
   useAnswer,
   ViewFrame,
   type ViewProps,
   when,
 } from "./view-parts.tsx";
-import { t } from "../../words/words.ts";
+import { seen, t } from "../../words/words.ts";
 
 type Listed = Answers["sessions.list"]["sessions"][number];
 
@@ -118,7 +119,7 @@ function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; 
         </>
       }
     >
-      {row.lastMessagePreview !== undefined && <p class="view-row-text">{row.lastMessagePreview}</p>}
+      {row.lastMessagePreview !== undefined && <RowText text={row.lastMessagePreview} />}
     </ListRow>
   );
 }
@@ -139,7 +140,7 @@ function Said({ view, query }: { view: ViewProps; query: string }): VNode {
             name={hit.snippet}
             title={
               <button type="button" class="link" onClick={() => view.chat.open(hit.sessionKey)}>
-                {hit.snippet}
+                {seen(hit.snippet)}
               </button>
             }
             facts={[

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isRecord, readJsonText, stringOr } from "../../model/json.ts";
 import { PickButtons, ViewFrame, type ViewProps } from "./view-parts.tsx";
-import { language, t } from "../../words/words.ts";
+import { language, seen, t } from "../../words/words.ts";
 
 /** Lines that are kept; older ones are in the file. */
 const MOST_LINES = 5000;
@@ -59,7 +59,7 @@ export function LogsView(props: ViewProps): VNode {
       <ol class="log-lines" aria-label={t("Lines of {file}", { file: file ?? "" })} tabIndex={0}>
         {shown.map((line) => (
           <li key={line.id} class={`log-line ${line.level}`}>
-            <time>{line.at}</time> <strong>{line.message}</strong> <span>{line.facts}</span>
+            <time>{line.at}</time> <strong>{seen(line.message)}</strong> <span>{seen(line.facts)}</span>
           </li>
         ))}
         <li ref={end} class="hint">

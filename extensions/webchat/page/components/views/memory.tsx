@@ -11,6 +11,7 @@ import {
   ListRow,
   mayAsk,
   RowList,
+  RowText,
   SearchForm,
   SureButton,
   TerminalCommand,
@@ -20,7 +21,7 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
-import { t } from "../../words/words.ts";
+import { seen, t } from "../../words/words.ts";
 
 type State = Answers["doctor.memory.status"]["index"];
 
@@ -202,7 +203,7 @@ function HitRow({ hit, part }: { readonly hit: Record<string, unknown>; readonly
       }
       error={acting.problem ?? untrusted}
     >
-      <p class="view-row-text">{stringOr(hit["snippet"])}</p>
+      <RowText text={stringOr(hit["snippet"])} />
     </ListRow>
   );
 }
@@ -244,7 +245,7 @@ function NoteRow({ note, open }: { readonly note: NoteFacts; readonly open: Part
       name={path}
       title={
         <button type="button" class="link" onClick={() => open({ path, line: 1 })}>
-          {path}
+          {seen(path)}
         </button>
       }
       facts={[
@@ -287,9 +288,9 @@ function Note({ view, agentId, place, open, close }: NoteProps): VNode {
     if (line === last && line > 1) open({ path, line: line - 1 });
   };
   return (
-    <section aria-label={path}>
+    <section aria-label={seen(path)}>
       <div class="note-head">
-        <h2>{path}</h2>
+        <h2>{seen(path)}</h2>
         <ActButton label={t("Close")} name={t("Close: {name}", { name: path })} act={close} />
       </div>
       <ViewFrame problems={[note.problem, acting.problem]} isRead={answer !== undefined}>
@@ -314,7 +315,7 @@ function Note({ view, agentId, place, open, close }: NoteProps): VNode {
         <p class="hint">
           {t("The agent no longer finds a line that was removed. Conversations that have it keep it.")}
         </p>
-        <TerminalCommand command={`openclaw memory why --agent ${agentId} ${path}:${line}`} />
+        <TerminalCommand command={`openclaw memory why --agent ${agentId}`} words={[`${path}:${line}`]} />
       </ViewFrame>
     </section>
   );
@@ -350,7 +351,7 @@ function Lines({ view, note, line, open }: LinesProps): VNode {
             >
               {number}
             </button>
-            <span dir="auto">{text}</span>
+            <span dir="auto">{seen(text)}</span>
           </li>
         );
       })}

@@ -15,6 +15,7 @@ import {
   type ViewProps,
   when,
 } from "./view-parts.tsx";
+import { ownText } from "../../model/json.ts";
 import { t } from "../../words/words.ts";
 
 type Provider = Answers["models.authStatus"]["providers"][number];
@@ -103,7 +104,7 @@ function KeyRow(props: KeyProps): VNode {
       title={profileId}
       facts={[
         error === undefined && status !== "missing" ? t("good") : undefined,
-        KINDS[type] ?? type,
+        ownText(KINDS, type) ?? type,
         SOURCES[source],
         owner,
         status === "missing" || status === "expired" ? undefined : note,
@@ -152,7 +153,7 @@ function troubleOf({ status, note, cooldowns = [] }: Key, now: number): string |
   if (lasting.length === 0) return undefined;
   return lasting
     .map(({ model, because, until }) => {
-      const failure = FAILURES[because] ?? because.replaceAll("_", " ");
+      const failure = ownText(FAILURES, because) ?? because.replaceAll("_", " ");
       return t("{model}: {failure}, so it is not asked until {time}.", { model, failure, time: when(until, now) });
     })
     .join(" ");

@@ -7,12 +7,14 @@ import {
   ListRow,
   mayAsk,
   RowList,
+  RowText,
   useActing,
   useAnswer,
   ViewFrame,
   type ViewProps,
 } from "./view-parts.tsx";
 import { rich } from "../../words/rich.ts";
+import { ownText } from "../../model/json.ts";
 import { t } from "../../words/words.ts";
 
 type Plugin = Answers["plugins.list"]["plugins"][number];
@@ -88,7 +90,7 @@ function PluginRow(props: PluginProps): VNode {
           {message} {fix}
         </p>
       ))}
-      {description !== undefined && <p class="view-row-text">{description}</p>}
+      {description !== undefined && <RowText text={description} />}
       {record && <Added record={record} />}
       {record && <Unmet record={record} />}
       {removable && !enabled && <TerminalCommand command={`openclaw plugins uninstall ${id}`} />}
@@ -100,13 +102,13 @@ const factsOf = ({ id, name, version, kind = [], category, origin, enabled }: Pl
   name === id ? undefined : id,
   version,
   kind.join(", ") || category,
-  ORIGINS[origin] ?? origin,
+  ownText(ORIGINS, origin) ?? origin,
   enabled ? undefined : t("switched off"),
   record?.cost && callsText(record.cost),
 ];
 
 function Fix({ record: { id, fix, origin } }: { readonly record: Loaded }): VNode | null {
-  if (fix !== undefined) return <p class="view-row-text">{fix}</p>;
+  if (fix !== undefined) return <RowText text={fix} />;
   return origin === "global" ? <TerminalCommand command={`openclaw plugins update ${id}`} /> : null;
 }
 
@@ -164,7 +166,7 @@ function Added({ record: { added = {} } }: { readonly record: Loaded }): VNode |
     <ul class="view-row-facts" aria-label={t("Contributes")}>
       {kinds.map(([kind, names]) => (
         <li key={kind}>
-          {KINDS[kind] ?? kind}: {names.join(", ")}
+          {ownText(KINDS, kind) ?? kind}: {names.join(", ")}
         </li>
       ))}
     </ul>

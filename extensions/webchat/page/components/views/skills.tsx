@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { stringOr } from "../../model/json.ts";
+import { ownText, stringOr } from "../../model/json.ts";
 import { Field } from "../common/fields.tsx";
 import { useNow } from "../common/hooks.ts";
 import {
@@ -12,6 +12,7 @@ import {
   ListRow,
   mayAsk,
   RowList,
+  RowText,
   SearchForm,
   SureButton,
   useActing,
@@ -93,7 +94,7 @@ function SkillRow({ skill, view, acting }: SkillProps): VNode {
     <ListRow
       name={name}
       title={emoji === undefined ? name : `${emoji} ${name}`}
-      facts={[SOURCES[source] ?? source]}
+      facts={[ownText(SOURCES, source) ?? source]}
       error={lacks}
       actions={
         mayAsk(view, "skills.update") && (
@@ -106,11 +107,11 @@ function SkillRow({ skill, view, acting }: SkillProps): VNode {
         )
       }
     >
-      <p class="view-row-text">{description}</p>
+      <RowText text={description} />
       {lacks !== undefined &&
         install.map(({ id, label: way, command }) => (
           <div key={id}>
-            {way !== command && <p class="view-row-facts">{way}</p>}
+            {way !== command && <RowText text={way} />}
             {command !== undefined && <TerminalCommand command={command} />}
           </div>
         ))}
@@ -273,8 +274,8 @@ function FoundSkill({ found, isThere }: { readonly found: Found; readonly isTher
         isThere ? t("a skill of this name is there") : undefined,
       ]}
     >
-      {found.summary !== undefined && <p class="view-row-text">{found.summary}</p>}
-      <TerminalCommand command={`openclaw skills install ${found.installRef}`} />
+      {found.summary !== undefined && <RowText text={found.summary} />}
+      <TerminalCommand command="openclaw skills install" words={[found.installRef]} />
     </ListRow>
   );
 }

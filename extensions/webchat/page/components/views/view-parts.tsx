@@ -6,7 +6,7 @@ import type { Chat } from "../../model/chat.ts";
 import { ago, sentence } from "../../model/format.ts";
 import { stringOr } from "../../model/json.ts";
 import type { PageState } from "../../model/state.ts";
-import { language, t } from "../../words/words.ts";
+import { language, seen, t } from "../../words/words.ts";
 
 export interface ViewProps {
   readonly state: PageState;
@@ -131,18 +131,22 @@ interface RowProps {
 /** One thing of a list: its name, its facts in one line, what is wrong with it, what can be done. */
 export function ListRow({ title, name, facts = [], error, actions, children }: RowProps): VNode {
   const shown = facts.filter((fact) => fact !== undefined && fact !== "");
+  const words = typeof title === "string" ? seen(title) : undefined;
   return (
-    <li class="view-row" aria-label={name ?? (typeof title === "string" ? title : undefined)}>
+    <li class="view-row" aria-label={name === undefined ? words : seen(name)}>
       <div class="view-row-words">
-        <p class="view-row-title">{title}</p>
-        {shown.length > 0 && <p class="view-row-facts">{shown.join(" · ")}</p>}
-        {error !== undefined && <p class="view-row-error">{error}</p>}
+        <p class="view-row-title">{words ?? title}</p>
+        {shown.length > 0 && <p class="view-row-facts">{seen(shown.join(" · "))}</p>}
+        {error !== undefined && <p class="view-row-error">{seen(error)}</p>}
         {children}
       </div>
       {actions !== undefined && <div class="view-row-actions">{actions}</div>}
     </li>
   );
 }
+
+/** What others wrote about a row, in a paragraph of it. */
+export const RowText = ({ text }: { readonly text: string }): VNode => <p class="view-row-text">{seen(text)}</p>;
 
 /** A list of rows with a heading; `empty` is shown in place of no row. */
 export function RowList(props: { title: string; empty?: ComponentChildren; children: readonly VNode[] }): VNode | null {
@@ -167,7 +171,7 @@ interface ButtonProps {
 
 export function ActButton({ label, act, kind = "quiet", isDisabled = false, name }: ButtonProps): VNode {
   return (
-    <button type="button" class={kind} disabled={isDisabled} aria-label={name} onClick={act}>
+    <button type="button" class={kind} disabled={isDisabled} aria-label={name && seen(name)} onClick={act}>
       {label}
     </button>
   );
@@ -197,14 +201,18 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
   );
 }
 
-/** A command for a terminal, with a button that copies it. */
-export function TerminalCommand({ command }: { readonly command: string }): VNode {
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** A command for a terminal, with a button that copies it. `words`: further ones that others may have chosen, which stay one word each. */
+export function TerminalCommand(props: { readonly command: string; readonly words?: readonly string[] }): VNode {
+  const command = [props.command, ...(props.words ?? []).map(shellWord)].join(" ");
   const [label, setLabel] = useState(t("Copy"));
   const copy = (): void =>
     void copyText(command).then((isCopied) => setLabel(isCopied ? t("Copied") : t("Copy failed")));
   return (
     <p class="command-line">
-      <code>{command}</code>
+      <code>{seen(command)}</code>
       <ActButton label={label} name={`${label}: ${command}`} act={copy} />
     </p>
   );

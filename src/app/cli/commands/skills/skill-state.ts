@@ -13,6 +13,7 @@ import { hasGateway } from "../../address.ts";
 import { callOnce } from "../../call-gateway.ts";
 import type { Io } from "../../io.ts";
 import { readState, type State } from "../../state.ts";
+import { shellWord } from "../../../../utils/text/shell-word.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
 
 export interface SkillFlags {
@@ -71,3 +72,6 @@ async function readHere(io: Io, { config, paths }: State, agent: AgentSettings):
     .flatMap(({ root, manifest }) => manifest.skills.map((folder) => join(root, folder)));
   return reportSkills(agent, skillSources(agent, { config, stateDir: paths.stateDir, env: io.env, pluginDirs }));
 }
+
+/** The command that tells of a skill. */
+export const infoCommand = (name: string): string => `openclaw skills info ${shellWord(name)}`;

@@ -24,7 +24,7 @@ import { withoutTerminalControls } from "../../terminal-text.ts";
 import { hasConsent, listed, showSize, type ConsentFlags } from "../plugins/consent.ts";
 import { requireSkillAllowed } from "../plugins/judge-install.ts";
 import { Steps } from "../plugins/steps.ts";
-import { agentAsked, readSkills } from "./skill-state.ts";
+import { agentAsked, infoCommand, readSkills } from "./skill-state.ts";
 
 export type SkillInstallFlags = ConsentFlags & {
   readonly agent?: string;
@@ -257,7 +257,7 @@ async function tell(io: Io, { state }: Place, { name, folder }: Done, flags: Ski
   io.out(`${withoutTerminalControls(`Installed skill: ${name}, in ${folder}`)}\n`);
   const { skills } = await readSkills(io, defined({ agent: flags.agent }));
   const shown = skills.find((one) => one.name === name);
-  if (shown && !shown.eligible) io.out(`It cannot be used yet: openclaw skills info ${name}\n`);
+  if (shown && !shown.eligible) io.out(`It cannot be used yet: ${infoCommand(name)}\n`);
   else if (hasGateway(io, state)) io.out("The running gateway offers it from the next turn on.\n");
 }
 

@@ -3,6 +3,7 @@ import { nearest } from "../../../config/keys/nearest.ts";
 import type { ReportedSkill, SkillReport } from "../../../../types/answers/skills.ts";
 import { writeJson, type Io } from "../../io.ts";
 import { dim, pairs, table } from "../../table.ts";
+import { shellWord } from "../../../../utils/text/shell-word.ts";
 import { withoutTerminalControls } from "../../terminal-text.ts";
 import { readSkills, type SkillFlags } from "./skill-state.ts";
 
@@ -125,16 +126,16 @@ function stepsFor(skill: ReportedSkill): readonly string[] {
   });
   return [
     ...(missing.os.length > 0 ? [`It works only on ${missing.os.join(" or ")}.`] : []),
-    ...(skill.disabled ? [`Enable it: openclaw config set ${entry}.enabled true`] : []),
+    ...(skill.disabled ? [`Enable it: openclaw config set ${shellWord(`${entry}.enabled`)} true`] : []),
     ...(skill.blockedByAllowlist ? [`Add ${skill.name} to skills.allowBundled.`] : []),
     ...(skill.blockedByAgentFilter ? ["Add it to the skills of the agent (agents.list[].skills)."] : []),
     ...(programs.length > 0 && ways.length === 0 ? [`Install ${programs.join(", ")}, so that PATH has it.`] : []),
     ...(programs.length > 0 ? ways : []),
     ...missing.env.map((name) => {
       const key = name === primaryEnv ? `${entry}.apiKey` : `${entry}.env.${name}`;
-      return `Set ${name} in the gateway's environment, or: openclaw config set ${key} <value>`;
+      return `Set ${name} in the gateway's environment, or: openclaw config set ${shellWord(key)} <value>`;
     }),
-    ...missing.config.map((path) => `Set the config key: openclaw config set ${path} <value>`),
+    ...missing.config.map((path) => `Set the config key: openclaw config set ${shellWord(path)} <value>`),
   ];
 }
 

@@ -57,7 +57,7 @@ function serveWebhooks(app: FastifyInstance, webhooks: WebhookPaths, { peers }: 
 function guardRequests(app: FastifyInstance, options: Reach): void {
   app.addHook("onRequest", (request, reply, next) => {
     reply.headers(SECURITY_HEADERS).header(...pagePolicy(request.headers.host));
-    const refusal = refuseAddress({ url: request.url, host: request.headers.host }, options);
+    const refusal = refuseAddress(request.raw, options);
     if (refusal === undefined && !request.is404) next();
     // Answered before the body is read: a body that no route wants is not collected.
     else if (refusal === undefined) void sendNotFound(reply.header("connection", "close"));
@@ -89,7 +89,7 @@ interface WithRoutes {
 
 /** Whether the caller has the gateway's token. Answers the request where not. */
 function mayCall(request: FastifyRequest, reply: FastifyReply, options: Reach, gate: AuthGate): boolean {
-  const refusal = refuseAddress({ url: request.url, host: request.headers.host }, options);
+  const refusal = refuseAddress(request.raw, options);
   const verdict = refusal ? undefined : judgeRequest(request, gate);
   if (verdict?.kind === "ok") return true;
   void reply.header("connection", "close").type("text/plain; charset=utf-8");

@@ -272,6 +272,21 @@ test("a foreign host name is refused on a loopback bind", async () => {
   expect(await getRaw("/healthz", { host: "localhost:1" })).toBe(200);
 });
 
+test.each([
+  ["two host names", "GET /healthz", ["Host: localhost", "Host: chat.example.org"], 400],
+  ["the same host name twice", "GET /healthz", ["Host: localhost", "host: localhost"], 400],
+  ["two host names for a socket", "GET /", ["Host: localhost", "Host: localhost", "Upgrade: websocket"], 400],
+  ["an address of another host", "GET http://rebound.example/healthz", ["Host: localhost"], 403],
+  ["its own whole address", "GET http://localhost/healthz", ["Host: rebound.example"], 200],
+])("a request with %s is answered by the one host that it means", async (_what, begin, headers, status) => {
+  const socket = connect(gateway.server.port, "127.0.0.1");
+  const connection = headers.some((one) => one.startsWith("Upgrade")) ? "Upgrade" : "close";
+  socket.write(`${begin} HTTP/1.1\r\n${[...headers, `Connection: ${connection}`].join("\r\n")}\r\n\r\n`);
+  const [first] = await once(socket, "data");
+  expect(String(first)).toContain(`HTTP/1.1 ${status}`);
+  socket.destroy();
+});
+
 test("metrics are open to this machine and to the token, not to requests through a proxy", async () => {
   expect(await (await get("/metrics")).text()).toBe("openclaw_up 1\n");
   const proxied = { "x-forwarded-for": "203.0.113.9" };

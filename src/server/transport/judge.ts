@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AccessOptions } from "../options.ts";
 import { bearerOf, type AuthGate, type AuthVerdict } from "./auth.ts";
@@ -12,14 +13,20 @@ export interface Reach {
 
 /** Why a request is refused by its URL or host name, for pages, calls and sockets alike. Undefined when it is not. */
 export function refuseAddress(
-  request: { url: string; host: string | undefined },
+  { url = "/", headersDistinct }: IncomingMessage,
   { host, access }: Reach,
 ): { readonly status: 400 | 403; readonly text: string } | undefined {
-  if (!isHostAllowed(request.host, host, access.allowedOrigins)) {
+  const [named, second] = headersDistinct["host"] ?? [];
+  // A proxy in front may have judged by another one than this server would (RFC 9112, 3.2).
+  if (second !== undefined) return { status: 400, text: "A request names one host.\n" };
+  if (!isHostAllowed(hostInUrl(url) ?? named, host, access.allowedOrigins)) {
     return { status: 403, text: "This gateway is not known under that host name. Open it as http://127.0.0.1.\n" };
   }
-  return hasTokenInQuery(request.url) ? { status: 400, text: TOKEN_IN_QUERY } : undefined;
+  return hasTokenInQuery(url) ? { status: 400, text: TOKEN_IN_QUERY } : undefined;
 }
+
+/** The host in a whole address, as some clients write it: it counts in place of the header. Undefined for a path. */
+const hostInUrl = (url: string): string | undefined => /^\w+:\/\/([^/?#]*)/.exec(url)?.[1];
 
 /**
  * Whether the request comes from this machine and uses a loopback name. A proxy on this machine makes remote clients look

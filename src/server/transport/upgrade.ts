@@ -113,7 +113,7 @@ const STOPPED: Refusal = { status: 503, text: "The gateway accepts no new connec
 
 function judgeUpgrade(request: IncomingMessage, options: Reach): Refusal | undefined {
   const { host, origin } = request.headers;
-  const refusal = refuseAddress({ url: request.url ?? "/", host }, options);
+  const refusal = refuseAddress(request, options);
   if (refusal !== undefined) return refusal;
   if (isOriginAllowed(origin, host, options.access.allowedOrigins)) return undefined;
   return { status: 403, text: "This origin is not in gateway.controlUi.allowedOrigins.\n" };

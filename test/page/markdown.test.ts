@@ -65,6 +65,33 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     expect(await call("parse", texts)).toEqual(texts.map((text) => JSON.stringify(parseMarkdown(text))));
   });
 
+  test("of a link whose words name another host is followed by the host", async () => {
+    const hostAfter = async (text: string) =>
+      /<span class="link-host"> \((.*?)\)/.exec(String(await call("show", text, false)))?.[1];
+    const HIDDEN = "\u200B";
+    for (const text of [
+      "[https://bank.example/login](https://evil.example/x)",
+      "[www.bank.example](https://evil.example)",
+      "[bank.example](https://evil.example)",
+      "[**bank**.example/login](https://evil.example)",
+      `[bank${HIDDEN}.example](https://evil.example)`,
+      "[go to https://bank.example now](https://evil.example)",
+      "[https://bank.example](https://bank.example.evil.example)",
+      "![https://bank.example/logo.png](https://evil.example/x.png)",
+      "[bänk.example](https://evil.example)",
+    ])
+      expect(await hostAfter(text), text).toMatch(/evil\.example$/);
+    for (const text of [
+      "[the bank](https://bank.example)",
+      "[https://bank.example/a](https://bank.example/b)",
+      "[bank.example](https://www.bank.example)",
+      "[example.org](https://docs.example.org/x)",
+      "<https://bank.example>",
+      "[a, b. And c](https://bank.example)",
+    ])
+      expect(await hostAfter(text), text).toBeUndefined();
+  });
+
   test.each([
     [
       "see https://x.org/a_b_c.",
@@ -72,7 +99,7 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     ],
     [
       "[**b** https://x.org](https://y.org)",
-      '<a href="https://y.org" target="_blank" rel="noopener noreferrer"><strong>b</strong> https://x.org</a>',
+      '<a href="https://y.org" target="_blank" rel="noopener noreferrer"><strong>b</strong> https://x.org</a><span class="link-host"> (y.org)</span>',
     ],
     ["xhttps://x.org [a](src/b.ts) <b>c</b>", "xhttps://x.org a &lt;b&gt;c&lt;/b&gt;"],
     [

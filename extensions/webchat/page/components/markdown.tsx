@@ -288,7 +288,9 @@ function inlineView(inline: Inline): ComponentChildren {
         </span>
       );
     case "link":
-      return link(inline.href, inline.children.length > 0 ? inlines(inline.children) : inline.href);
+      return inline.children.length > 0
+        ? link(inline.href, inlines(inline.children), textOf(inline.children))
+        : link(inline.href, inline.href);
     case "image":
       return imageView(inline.src, inline.alt || t("image"));
   }
@@ -296,13 +298,40 @@ function inlineView(inline: Inline): ComponentChildren {
 
 /** Only data URLs become images: fetching another image would reveal the reader's address to its host. */
 const imageView = (src: string, alt: string): ComponentChildren =>
-  /^data:image\/(?!svg)/i.test(src) ? <img src={src} alt={alt} /> : link(src, alt);
+  /^data:image\/(?!svg)/i.test(src) ? <img src={src} alt={alt} /> : link(src, alt, alt);
 
-function link(href: string, label: ComponentChildren): ComponentChildren {
+/** A link. One whose words name another host than it leads to is followed by the host to which it leads. */
+function link(href: string, label: ComponentChildren, words = ""): ComponentChildren {
   if (!SCHEMES.test(href)) return label;
+  const host = unnamedHost(href, words);
   return (
-    <a href={href} target="_blank" rel="noopener noreferrer">
-      {label}
-    </a>
+    <>
+      <a href={href} target="_blank" rel="noopener noreferrer">
+        {label}
+      </a>
+      {host !== undefined && <span class="link-host"> ({host})</span>}
+    </>
   );
 }
+
+function wordsOf(inline: Inline): string {
+  if ("children" in inline) return textOf(inline.children);
+  return "text" in inline ? inline.text : "";
+}
+
+const textOf = (all: readonly Inline[]): string => all.map(wordsOf).join("");
+
+/** Addresses in words: with a scheme or `www`, or a host that is all there is. */
+const ADDRESSES = /(?:https?:\/\/|www\.)\S+|^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+(?:[/:?#]\S*)?$/giu;
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Bidi_Control}]/gu;
+
+/** The host of a link whose words name another one; undefined when they name none, its own, or one that it belongs to. */
+function unnamedHost(href: string, words: string): string | undefined {
+  const host = /^https?:/i.test(href) ? hostIn(href) : undefined;
+  const named = [...words.replace(INVISIBLE, "").trim().matchAll(ADDRESSES)].map(([address]) => hostIn(address));
+  const isOwn = (one: string | undefined) => one !== undefined && `.${host ?? ""}`.endsWith(`.${one}`);
+  return named.every(isOwn) ? undefined : host;
+}
+
+const hostIn = (address: string): string | undefined =>
+  URL.parse(/^https?:/i.test(address) ? address : `https://${address}`)?.hostname.replace(/^www\./, "");

@@ -14,7 +14,7 @@ import type { Hello } from "../../extensions/webchat/page/model/protocol.ts";
 import { initialState, isOpen, reduce } from "../../extensions/webchat/page/model/state.ts";
 import type { Action, PageState } from "../../extensions/webchat/page/model/state.ts";
 import { readWaiting } from "../../extensions/webchat/page/model/waiting.ts";
-import { readTurns } from "../../extensions/webchat/page/model/transcript.ts";
+import { NOTHING_READ, withNewest } from "../../extensions/webchat/page/model/transcript.ts";
 import { shownTurns } from "../../extensions/webchat/page/model/view.ts";
 
 const MAIN = "webchat:default:operator";
@@ -52,6 +52,9 @@ type Message = Answers["chat.history"]["messages"][number];
 function message(role: string, content: Message["content"], seq: number, more: object = {}): Message {
   return { role, content, __openclaw: { id: `m${seq}`, seq }, ...more };
 }
+
+const readTurns = (messages: readonly Message[]) =>
+  withNewest(NOTHING_READ, { sessionKey: "main", sessionId: "s", messages: [...messages], totalMessages: 0 }).turns;
 
 function history(...messages: readonly Message[]): Action {
   return { type: "history", sessionKey: "main", turns: readTurns(messages), hasMore: false };

@@ -98,7 +98,10 @@ describe.skipIf(!hasChromium)("a long conversation on the page of the built gate
     await tab.say("and now?");
     await tab.answered("echo: and now?");
     await call(gateway, "chat.inject", { sessionKey: "main", message: "A note from elsewhere." });
-    await page.getByText("A note from elsewhere.", { exact: true }).waitFor();
+    await page.getByRole("region", { name: "Conversation" }).getByText("A note from elsewhere.").waitFor();
+    // The answer before it, to which it is added, is not announced again.
+    const announced = page.getByRole("log", { name: "Finished answers" });
+    await expect.poll(() => announced.textContent(), SOON).toBe("A note from elsewhere.");
     await tab.shoot("long");
   });
 });

@@ -2,13 +2,13 @@ import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
 import { isOpen, type PageState, type TurnVersions } from "../model/state.ts";
-import { turnActsOf } from "../model/turn-acts.ts";
+import { TurnRows } from "../model/turn-rows.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
 import { NOT_LOADED, useLoaded } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { FirstSteps } from "./setup/first-steps.tsx";
 import type { PressedArrow } from "./turns/turn-acts.tsx";
-import { type KeyedTurn, TurnBlocks } from "./turn-blocks.tsx";
+import { TurnBlocks } from "./turn-blocks.tsx";
 import { textOf } from "./turn.tsx";
 import { t } from "../words/words.ts";
 
@@ -60,8 +60,10 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
 function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedTurn[] }): VNode {
   const { state, chat, shown } = props;
   const methods = state.hello?.methods ?? NO_METHODS;
-  const versions = useMemo(() => shownVersions(state, methods, shown), [state.transcript.versions, methods, shown]);
-  const turns = useMemo(() => keyed(shown, methods, versions), [shown, methods, versions]);
+  const isLive = useMemo(() => shown.some(({ live }) => live === true), [shown]);
+  const versions = useVersions(state, !isLive && methods.includes("sessions.branches.switch"));
+  const rows = useMemo(() => new TurnRows(), []);
+  const blocks = useMemo(() => rows.blocksOf(shown, { methods, versions }), [shown, methods, versions]);
   const pressed: PressedArrow = useRef(undefined);
   const [facts, setFacts] = useState<readonly string[]>();
   const parser = useLoaded(
@@ -82,7 +84,7 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
   return (
     <>
       <TurnBlocks
-        turns={turns}
+        blocks={blocks}
         chat={chat}
         pressed={pressed}
         markdown={parser?.Markdown}
@@ -97,29 +99,8 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
 }
 
 /** The versions by message, where this client may show them; none during an answer, which another version would stop. */
-function shownVersions(
-  { transcript: { versions = [] } }: PageState,
-  methods: readonly string[],
-  shown: readonly DisplayedTurn[],
-): ReadonlyMap<string, TurnVersions> {
-  const canShow = methods.includes("sessions.branches.switch") && !shown.some(({ live }) => live === true);
-  return new Map(canShow ? versions.map((one) => [one.entryId, one]) : []);
-}
-
-/** Keys for the turns, and what can be done with each. */
-function keyed(
-  shown: readonly DisplayedTurn[],
-  methods: readonly string[],
-  versions: ReadonlyMap<string, TurnVersions>,
-): readonly KeyedTurn[] {
-  const used = new Set<string>();
-  const acts = turnActsOf(shown, methods);
-  return shown.map((turn, index) => {
-    const byRun = `${turn.runIds[0]}:${turn.role}`;
-    const key = turn.runIds.length === 0 || used.has(byRun) ? turn.id : byRun;
-    used.add(key);
-    return { key, turn, acts: acts[index] ?? [], versions: versions.get(turn.messageIds[0] ?? "") };
-  });
+function useVersions({ transcript: { versions } }: PageState, canShow: boolean): ReadonlyMap<string, TurnVersions> {
+  return useMemo(() => new Map(canShow ? versions?.map((one) => [one.entryId, one]) : []), [versions, canShow]);
 }
 
 /** Opens the search with its key; Ctrl+F is the browser's own. */
@@ -181,9 +162,11 @@ function Announcements(props: { sessionKey: string; loaded: boolean; shown: read
     if (!loaded) return;
     const isSameSession = announced.current.sessionKey === sessionKey;
     if (!isSameSession) announced.current = { sessionKey, text: text ?? "" };
-    if (text === undefined || announced.current.text === text) return;
+    const { text: before } = announced.current;
+    if (text === undefined || before === text) return;
     announced.current = { sessionKey, text };
-    setSpoken(text);
+    // An answer may go on with further messages.
+    setSpoken(text.startsWith(before) ? text.slice(before.length).trim() : text);
   }, [sessionKey, loaded, text]);
   return (
     <div class="unseen" role="log" aria-live="polite" aria-label={t("Finished answers")}>

@@ -1,20 +1,11 @@
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import type { TurnVersions } from "../model/state.ts";
-import type { TurnAct } from "../model/turn-acts.ts";
-import type { DisplayedTurn } from "../model/view.ts";
+import type { RowBlock } from "../model/turn-rows.ts";
 import { ErrorBoundary } from "./boundary.tsx";
+import { useKnownNodes } from "./common/hooks.ts";
 import type { PressedArrow } from "./turns/turn-acts.tsx";
 import { type FileView, type MarkdownView, PlainTurn, TurnView } from "./turn.tsx";
-
-/** A turn of the list. It keeps its key when it becomes part of the transcript, so that opened details remain open. */
-export interface KeyedTurn {
-  readonly key: string;
-  readonly turn: DisplayedTurn;
-  readonly acts: readonly TurnAct[];
-  readonly versions: TurnVersions | undefined;
-}
 
 interface DrawingProps {
   readonly chat: Chat;
@@ -24,10 +15,6 @@ interface DrawingProps {
   readonly showFacts: (runIds: readonly string[]) => void;
 }
 
-type Block = readonly KeyedTurn[];
-
-/** The most turns of a block. */
-const MOST = 12;
 /** The blocks of the first frame. */
 const AT_FIRST = 2;
 /** A block that is farther from the window than these pixels is not drawn. */
@@ -37,23 +24,24 @@ const MARGIN_PX = 1500;
  * The turns of a conversation in blocks. A block that is far from what is seen is an empty space of its height, so that a long
  * conversation costs what a short one does.
  */
-export function TurnBlocks({ turns, ...drawing }: DrawingProps & { readonly turns: readonly KeyedTurn[] }): VNode {
-  const starts = useRef<ReadonlySet<string>>(new Set());
-  const blocks = useMemo(() => blocksOf(turns, starts.current), [turns]);
-  starts.current = new Set(blocks.map(([first]) => first?.key ?? ""));
+export function TurnBlocks({ blocks, ...drawing }: DrawingProps & { readonly blocks: readonly RowBlock[] }): VNode {
+  const { chat, pressed, markdown, files, showFacts } = drawing;
+  const known = useKnownNodes<RowBlock>([chat, pressed, markdown, files, showFacts]);
   const shown = blocks.slice(useFirstDrawn(blocks));
   return (
     <>
-      {shown.map((members, at) => (
-        <TurnBlock key={members[0]?.key} turns={members} isLast={at === shown.length - 1} {...drawing} />
-      ))}
+      {shown.map((block, at) => {
+        const isLast = at === shown.length - 1;
+        const node = <TurnBlock key={block[0]?.key} turns={block} isLast={isLast} {...drawing} />;
+        return isLast ? node : known(block, node);
+      })}
     </>
   );
 }
 
 /** The place of the first block that is drawn: the end of a conversation is drawn at once, and one block more after each frame. */
-function useFirstDrawn(blocks: readonly Block[]): number {
-  const [first, setFirst] = useState<Block>([]);
+function useFirstDrawn(blocks: readonly RowBlock[]): number {
+  const [first, setFirst] = useState<RowBlock>([]);
   const known = new Set(first.map(({ key }) => key));
   const found = blocks.findIndex((members) => members.some(({ key }) => known.has(key)));
   const place = found === -1 ? Math.max(0, blocks.length - AT_FIRST) : found;
@@ -64,19 +52,8 @@ function useFirstDrawn(blocks: readonly Block[]): number {
   return place;
 }
 
-/** A block begins where one began before, so that what comes before or after it leaves it as it is. */
-function blocksOf(turns: readonly KeyedTurn[], starts: ReadonlySet<string>): readonly Block[] {
-  const blocks: KeyedTurn[][] = [];
-  for (const one of turns) {
-    const last = blocks.at(-1);
-    if (last === undefined || last.length >= MOST || starts.has(one.key)) blocks.push([one]);
-    else last.push(one);
-  }
-  return blocks;
-}
-
 interface BlockProps extends DrawingProps {
-  readonly turns: Block;
+  readonly turns: RowBlock;
   /** The last block has what is written now, and is always drawn. */
   readonly isLast: boolean;
 }

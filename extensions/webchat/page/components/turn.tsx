@@ -8,6 +8,7 @@ import type { Part } from "../model/transcript.ts";
 import type { TurnVersions } from "../model/state.ts";
 import type { TurnAct } from "../model/turn-acts.ts";
 import type { DisplayedTurn } from "../model/view.ts";
+import { useKnownNodes } from "./common/hooks.ts";
 import { PlanCard } from "./plan.tsx";
 import { ToolCall } from "./tool.tsx";
 import { type PressedArrow, TurnActs, VersionArrows } from "./turns/turn-acts.tsx";
@@ -40,6 +41,7 @@ interface TurnProps {
 /** A turn of the conversation. */
 export function TurnView(props: TurnProps): VNode {
   const { turn, chat, acts, versions, pressed, markdown, files, showFacts } = props;
+  const known = useKnownNodes<Part>([turn.role, chat, markdown, files]);
   return useMemo(
     () => (
       <li
@@ -48,17 +50,13 @@ export function TurnView(props: TurnProps): VNode {
       >
         <Speaker turn={turn} />
         <div class="said">
-          {withLastPlan(turn.parts).map((part, index, parts) => (
-            <PartView
-              key={part.kind === "tool" ? part.id : index}
-              part={part}
-              turn={turn}
-              chat={chat}
-              markdown={markdown}
-              files={files}
-              growing={turn.live === true && index === parts.length - 1}
-            />
-          ))}
+          {withLastPlan(turn.parts).map((part, index, parts) => {
+            const key = part.kind === "tool" ? part.id : index;
+            const growing = turn.live === true && index === parts.length - 1;
+            const drawing = { part, role: turn.role, chat, markdown, files, growing };
+            const node = <PartView key={key} {...drawing} />;
+            return growing ? node : known(part, node);
+          })}
           {turn.live === true && turn.parts.at(-1)?.kind !== "text" && <Working phase={turn.phase} />}
         </div>
         <Delivery turn={turn} chat={chat} />
@@ -95,16 +93,17 @@ function Speaker(props: { turn: DisplayedTurn }): VNode {
   return sender === undefined ? <span class="unseen">{SPEAKERS[role]}</span> : <span class="sender">{sender}</span>;
 }
 
-interface PartProps extends Pick<TurnProps, "turn" | "chat" | "markdown" | "files"> {
+interface PartProps extends Pick<TurnProps, "chat" | "markdown" | "files"> {
   readonly part: Part;
+  readonly role: DisplayedTurn["role"];
   readonly growing: boolean;
 }
 
 function PartView(props: PartProps): VNode | null {
-  const { part, turn, chat, growing, markdown: Markdown, files: File } = props;
+  const { part, role, chat, growing, markdown: Markdown, files: File } = props;
   switch (part.kind) {
     case "text":
-      return turn.role === "user" || Markdown === undefined ? (
+      return role === "user" || Markdown === undefined ? (
         <p class="plain" dir="auto">
           {part.text}
         </p>

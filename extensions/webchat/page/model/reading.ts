@@ -1,13 +1,11 @@
-import type { Answers } from "openclaw/plugin-sdk/answers";
 import { readCommands } from "./commands.ts";
 import { readAgents } from "./agents.ts";
 import type { PageConnection } from "./connection.ts";
-import { fields, stringOr } from "./json.ts";
 import { readPairings, readSessions, readStatus } from "./protocol.ts";
 import { readWaiting } from "./waiting.ts";
 import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
-import { readTurns } from "./transcript.ts";
+import { idOf, NOTHING_READ, withNewest, withOlder } from "./transcript.ts";
 
 /** Messages that are read at first and with each wish for more, and the most that the gateway gives at once. */
 const PAGE = 200;
@@ -15,32 +13,12 @@ const MOST_AT_ONCE = 1000;
 /** Sessions that are read at first, and with each wish for more. */
 const SESSIONS = 100;
 
-type Message = Answers["chat.history"]["messages"][number];
-
-/** The end of a transcript; there are older messages that were not read. */
-interface ReadMessages {
-  readonly messages: readonly Message[];
-  readonly hasMore: boolean;
-}
-
-const NOTHING: ReadMessages = { messages: [], hasMore: false };
-
-const idOf = (message: Message): string => stringOr(fields(message.__openclaw).id);
-
-/** The messages with the newest ones in their place. Older ones stay where the newest follow them: a transcript only grows. */
-function withNewest(known: ReadMessages, { messages, hasMore = false }: Answers["chat.history"]): ReadMessages {
-  const [first] = messages;
-  const at = first === undefined ? -1 : known.messages.findIndex((message) => idOf(message) === idOf(first));
-  if (at <= 0) return { messages, hasMore };
-  return { messages: [...known.messages.slice(0, at), ...messages], hasMore: known.hasMore };
-}
-
 /** Reads the data of the page from the gateway. Reads of the transcript never overlap. */
 export class Reading {
   readonly #store: Store;
   readonly #connection: PageConnection;
   /** What was read of the open session's transcript, and how many messages of it are wanted. */
-  #read: ReadMessages = NOTHING;
+  #read = NOTHING_READ;
   #wanted = 0;
   /** Whether messages of the open session have other versions; unknown until the gateway says it. */
   #hasVersions: boolean | undefined;
@@ -97,11 +75,11 @@ export class Reading {
         const newest = await this.#connection.request("chat.history", { sessionKey, limit: PAGE });
         this.#read = withNewest(this.#read, newest);
         while (this.#read.messages.length < this.#wanted && this.#read.hasMore) await this.#readOlder(sessionKey);
-        const { messages, hasMore } = this.#read;
-        this.#store.dispatch({ type: "history", sessionKey, turns: readTurns(messages), hasMore });
+        const { turns, hasMore } = this.#read;
+        this.#store.dispatch({ type: "history", sessionKey, turns, hasMore });
         await this.#versions(sessionKey);
         if (isOpen(this.#store.state(), sessionKey)) continue;
-        this.#read = NOTHING;
+        this.#read = NOTHING_READ;
         this.#hasVersions = undefined;
         this.#isStale = true;
       } while (this.#isStale);
@@ -130,16 +108,14 @@ export class Reading {
     const { messages } = this.#read;
     const limit = Math.min(MOST_AT_ONCE, this.#wanted - messages.length);
     const older = await this.#connection.request("chat.history", { sessionKey, limit, offset: messages.length });
-    const known = new Set(messages.map(idOf));
-    const added = older.messages.filter((message) => !known.has(idOf(message)));
-    this.#read = { messages: [...added, ...messages], hasMore: older.hasMore === true && added.length > 0 };
+    this.#read = withOlder(this.#read, older);
   }
 
   /** Reads the transcript of a session that was just opened, from its end. */
   async opened(): Promise<void> {
     this.#wanted = 0;
     this.#hasVersions = undefined;
-    this.#read = NOTHING;
+    this.#read = NOTHING_READ;
     await Promise.all([this.history(), this.waiting()]);
   }
 

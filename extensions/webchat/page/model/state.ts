@@ -5,7 +5,7 @@ import type { Exchange, Sent } from "./exchanges.ts";
 import type { PageFile } from "./files.ts";
 import { agentInKey, plainKey } from "./format.ts";
 import type { AgentRow } from "./agents.ts";
-import { fields, isSameJson, stringOr } from "./json.ts";
+import { fields, stringOr } from "./json.ts";
 import type { Approval, GatewayStatus, Hello, ModelRow, Pairing, SessionRow } from "./protocol.ts";
 import type { WaitingMessage } from "./waiting.ts";
 import type { TranscriptTurn } from "./transcript.ts";
@@ -22,6 +22,9 @@ export type Link =
 
 /** The part of the open session's transcript that was read. `last` is the position of its last message. */
 export interface PageTranscript {
+  /** The turns as the gateway gave them. */
+  readonly read: readonly TranscriptTurn[];
+  /** The same turns, each with its run if the page knows that. */
   readonly turns: readonly TranscriptTurn[];
   readonly last: number;
   readonly hasMore: boolean;
@@ -177,7 +180,7 @@ export type Action =
   | { readonly type: "notice"; readonly text?: string | undefined }
   | { readonly type: "offered"; readonly token: string | undefined };
 
-const NOTHING_LOADED: PageTranscript = { turns: [], last: 0, hasMore: false, loaded: false };
+const NOTHING_LOADED: PageTranscript = { read: [], turns: [], last: 0, hasMore: false, loaded: false };
 
 /** The state before the first answer of the gateway. */
 export function initialState(sessionKey: string): PageState {
@@ -380,20 +383,11 @@ function isLate(payload: unknown): boolean {
   return isEnd || event["stream"] === "usage";
 }
 
-/** Gives the turn as it was before where it is the same, so that it is not drawn again. */
-function unchanged(before: readonly TranscriptTurn[]): (turn: TranscriptTurn) => TranscriptTurn {
-  const known = new Map(before.map((turn) => [turn.id, turn]));
-  return (turn) => {
-    const old = known.get(turn.id);
-    return old !== undefined && isSameJson(old, turn) ? old : turn;
-  };
-}
-
 function afterHistory(state: PageState, action: Extract<Action, { type: "history" }>): PageState {
   if (!isOpen(state, action.sessionKey)) return state;
   const { hasMore } = action;
   const endedHere = state.exchanges.filter((exchange) => isOpen(state, exchange.sessionKey) && ended(exchange.reply));
-  const turns = withRuns(action.turns, endedHere, state.transcript.turns).map(unchanged(state.transcript.turns));
+  const turns = withRuns(action.turns, endedHere, state.transcript);
   const last = turns.at(-1)?.last ?? 0;
   const exchanges = state.exchanges.filter((exchange) => {
     if (!isOpen(state, exchange.sessionKey)) return !ended(exchange.reply);
@@ -409,7 +403,8 @@ function afterHistory(state: PageState, action: Extract<Action, { type: "history
     const earlier = state.exchanges.slice(0, state.exchanges.indexOf(exchange)).filter((one) => removed.includes(one));
     return { ...exchange, anchor: Math.max(exchange.anchor, ...earlier.map((one) => endOf(one, turns))) };
   });
-  return { ...state, exchanges: moved, transcript: { ...state.transcript, turns, last, hasMore, loaded: true } };
+  const transcript = { ...state.transcript, read: action.turns, turns, last, hasMore, loaded: true };
+  return { ...state, exchanges: moved, transcript };
 }
 
 function afterDelete(state: PageState, sessionKey: string): PageState {

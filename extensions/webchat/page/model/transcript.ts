@@ -1,5 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
-import { fields, list, shortNameIn, nonEmpty, number, stringOr, timeIn } from "./json.ts";
+import { fields, isSameJson, list, shortNameIn, nonEmpty, number, stringOr, timeIn } from "./json.ts";
 import { fileIn, sentWith, type ShownFile } from "./files.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
@@ -51,9 +51,64 @@ export interface TranscriptTurn {
 
 type ShownMessage = Answers["chat.history"]["messages"][number];
 
+/** The end of a transcript as it was read, with its turns; `hasMore`: there are older messages. */
+export interface ReadTranscript {
+  readonly messages: readonly ShownMessage[];
+  readonly turns: readonly TranscriptTurn[];
+  readonly hasMore: boolean;
+}
+
+export const NOTHING_READ: ReadTranscript = { messages: [], turns: [], hasMore: false };
+
+export const idOf = (message: ShownMessage): string => stringOr(fields(message.__openclaw).id);
+
+/**
+ * What was read, with the newest messages in their place. Older ones stay where the newest follow them: a transcript only grows. Of
+ * messages that follow what was read only those are read, and a turn that they do not change remains the same object.
+ */
+export function withNewest(
+  known: ReadTranscript,
+  { messages, hasMore = false }: Answers["chat.history"],
+): ReadTranscript {
+  const [first] = messages;
+  const at = first === undefined ? -1 : known.messages.findLastIndex((message) => idOf(message) === idOf(first));
+  if (at === -1) return { messages, turns: readTurns(messages), hasMore };
+  const before = known.messages.slice(at);
+  const isContinued = before.every((message, index) => isSameJson(message, messages[index]));
+  if (!isContinued) return readAgain([...known.messages.slice(0, at), ...messages], at === 0 ? hasMore : known.hasMore);
+  const added = messages.slice(before.length);
+  return added.length === 0
+    ? known
+    : {
+        messages: [...known.messages, ...added],
+        turns: continued(known.turns, added, known.messages.length),
+        hasMore: known.hasMore,
+      };
+}
+
+/** What was read, with the messages before it that it does not have. */
+export function withOlder(known: ReadTranscript, { messages, hasMore }: Answers["chat.history"]): ReadTranscript {
+  const had = new Set(known.messages.map(idOf));
+  const added = messages.filter((message) => !had.has(idOf(message)));
+  return readAgain([...added, ...known.messages], hasMore === true && added.length > 0);
+}
+
+const readAgain = (messages: readonly ShownMessage[], hasMore: boolean): ReadTranscript => ({
+  messages,
+  turns: readTurns(messages),
+  hasMore,
+});
+
 /** Reads the messages of `chat.history` as turns. A tool result becomes part of its call. */
-export function readTurns(messages: readonly ShownMessage[]): readonly TranscriptTurn[] {
-  const turns: TranscriptTurn[] = [];
+const readTurns = (messages: readonly ShownMessage[]): readonly TranscriptTurn[] => continued([], messages, 0);
+
+/** The turns with those of the messages that follow them; `count`: how many messages came before. */
+function continued(
+  before: readonly TranscriptTurn[],
+  messages: readonly ShownMessage[],
+  count: number,
+): readonly TranscriptTurn[] {
+  const turns = [...before];
   for (const [index, item] of messages.entries()) {
     const message = fields(item);
     const previous = turns.at(-1);
@@ -61,7 +116,7 @@ export function readTurns(messages: readonly ShownMessage[]): readonly Transcrip
       if (previous !== undefined) turns[turns.length - 1] = withResult(previous, message);
       continue;
     }
-    const turn = readTurn(message, index + 1);
+    const turn = readTurn(message, count + index + 1);
     if (turn === undefined) continue;
     if (previous?.role === "assistant" && turn.role === "assistant") turns[turns.length - 1] = merged(previous, turn);
     else turns.push(turn);

@@ -57,10 +57,11 @@ const NEEDED: Readonly<Record<TurnAct, readonly string[]>> = {
   facts: ["runs.get", "runs.prompt"],
 };
 
-/** The acts that are offered for each of the turns of a conversation, in their order. */
+/** The acts that are offered for each of the turns of a conversation from a place on, in their order. */
 export function turnActsOf(
   turns: readonly DisplayedTurn[],
   methods: readonly string[],
+  from: number,
 ): readonly (readonly TurnAct[])[] {
   const answered = answeredLast(turns);
   const ORDER: readonly TurnAct[] = ["copy", "edit", "retry", "branch", "facts"];
@@ -72,7 +73,7 @@ export function turnActsOf(
     facts: (turn) => turn.role === "assistant" && turn.live !== true && turn.runIds.length > 0,
   };
   const offered = ORDER.filter((act) => NEEDED[act].every((method) => methods.includes(method)));
-  return turns.map((turn) => offered.filter((act) => fits[act](turn)));
+  return turns.slice(from).map((turn) => offered.filter((act) => fits[act](turn)));
 }
 
 /** The person's turn to which the last turn is the finished answer; undefined when that is not the operator's own. */

@@ -1,6 +1,7 @@
 import { fileKind, shownFile } from "./files.ts";
 import { ended } from "./exchanges.ts";
 import type { Exchange } from "./exchanges.ts";
+import { isSameJson } from "./json.ts";
 import type { WaitingMessage } from "./waiting.ts";
 import type { Part, TranscriptTurn } from "./transcript.ts";
 import { t } from "../words/words.ts";
@@ -30,6 +31,7 @@ export function shownTurns(
   exchanges: readonly Exchange[],
   waiting: readonly WaitingMessage[] = [],
 ): readonly DisplayedTurn[] {
+  if (exchanges.length + waiting.length === 0) return turns;
   const after = new Map<number, DisplayedTurn[]>();
   for (const exchange of exchanges) {
     const written = writtenTurns(exchange, turns);
@@ -88,18 +90,51 @@ export function isUnbegun({ sent, reply }: Exchange): boolean {
   return sent !== undefined && reply.state === "aborted" && reply.parts.length === 0;
 }
 
-/** The turns, each with its run if this page saw that run or knew it at the last read. */
+/** How many turns at the beginning are the same objects in both lists. */
+export function sameTurns(turns: readonly TranscriptTurn[], others: readonly TranscriptTurn[]): number {
+  const first = turns.findIndex((turn, index) => turn !== others[index]);
+  return first === -1 ? turns.length : first;
+}
+
+/** Turns as they were read, and as they are shown: each with its run. */
+interface KnownTurns {
+  readonly read: readonly TranscriptTurn[];
+  readonly turns: readonly TranscriptTurn[];
+}
+
+/**
+ * The turns, each with its run if this page saw that run or knew it at the last read. A turn that is as it was remains the same
+ * object, so that it is not drawn again; those at the beginning that are the same objects as at the last read are not compared.
+ */
 export function withRuns(
-  turns: readonly TranscriptTurn[],
+  read: readonly TranscriptTurn[],
   exchanges: readonly Exchange[],
-  before: readonly TranscriptTurn[],
+  before: KnownTurns,
 ): readonly TranscriptTurn[] {
-  const runs = new Map(before.map((turn) => [turn.id, turn.runIds]));
+  const same = sameTurns(read, before.read);
+  const known = new Map(before.turns.slice(same).map((turn) => [turn.id, turn]));
+  const runs = new Map<TranscriptTurn, readonly string[]>();
   for (const exchange of exchanges) {
-    const { user, assistant } = writtenTurns(exchange, turns);
-    for (const turn of [user, assistant]) if (turn !== undefined) runs.set(turn.id, [exchange.runId]);
+    const { user, assistant } = writtenTurns(exchange, read);
+    for (const turn of [user, assistant]) if (turn !== undefined) runs.set(turn, [exchange.runId]);
   }
-  return turns.map((turn) => (turn.runIds.length > 0 ? turn : { ...turn, runIds: runs.get(turn.id) ?? [] }));
+  const later = read.slice(same).map((turn) => withRun(turn, runs.get(turn), known.get(turn.id)));
+  const turns = [...before.turns.slice(0, same), ...later];
+  // The transcript may have the messages of a run before the run ends.
+  for (const [turn, runIds] of runs) {
+    const at = read.indexOf(turn);
+    if (at < same) turns[at] = withRun(turn, runIds, turns[at]);
+  }
+  return turns;
+}
+
+function withRun(
+  turn: TranscriptTurn,
+  runIds: readonly string[] | undefined,
+  before: TranscriptTurn | undefined,
+): TranscriptTurn {
+  const now = turn.runIds.length > 0 ? turn : { ...turn, runIds: runIds ?? before?.runIds ?? [] };
+  return before !== undefined && isSameJson(before, now) ? before : now;
 }
 
 function isEmpty(exchange: Exchange, turns: readonly TranscriptTurn[]): boolean {

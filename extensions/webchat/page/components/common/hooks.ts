@@ -1,4 +1,5 @@
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { t } from "../../words/words.ts";
 
 /** The time in milliseconds since 1970, updated at the given interval while it is enabled. */
@@ -35,6 +36,17 @@ export function useLoaded<Part>(isWanted: boolean, load: () => Promise<Part>, fa
     if (isWanted && loaded === undefined) load().then((part) => setLoaded({ part }), failed);
   }, [isWanted, loaded]);
   return loaded?.part;
+}
+
+/** Gives the node with which the same thing was drawn before, until one of `deps` changes: Preact passes over such a node. */
+export function useKnownNodes<Thing extends object>(deps: readonly unknown[]): (thing: Thing, node: VNode) => VNode {
+  const nodes = useMemo(() => new WeakMap<Thing, VNode>(), deps);
+  return (thing, node) => {
+    const known = nodes.get(thing);
+    if (known !== undefined && known.key === node.key) return known;
+    nodes.set(thing, node);
+    return node;
+  };
 }
 
 /** Scrolls the conversation, and nothing around it, so that the place is in its middle. */

@@ -17,6 +17,8 @@ const [messages = 10_000, perSecond = 50, seconds = 10] = process.argv.slice(2).
 const KEY = "webchat:default:operator";
 const ROUNDS = 5;
 const SCROLL_MS = 20_000;
+/** Messages that the page reads with each wish for more. */
+const PAGE = 200;
 const PARAGRAPH = "The quick brown fox jumps over the lazy dog while the gateway keeps every line in order. ";
 const ANSWER = `${PARAGRAPH}\n\n- one **bold** item\n- another with \`code\`\n\n${PARAGRAPH.repeat(3)}`;
 
@@ -94,7 +96,7 @@ async function scrollThrough(page) {
   while ((await earlier.count()) > 0) {
     const before = await page.evaluate(PLACED);
     await earlier.click();
-    while ((await page.evaluate(PLACED)) === before) await L.sleep(20);
+    while ((await earlier.count()) > 0 && (await page.evaluate(PLACED)) < before + PAGE) await L.sleep(20);
   }
   // The blocks of turns are drawn one after another.
   while ((await page.evaluate(PLACED)) < messages) await L.sleep(100);

@@ -7,8 +7,10 @@ import { isOpen } from "./state.ts";
 import type { Store } from "./store.ts";
 import { idOf, NOTHING_READ, withNewest, withOlder } from "./transcript.ts";
 
-/** Messages that are read at first and with each wish for more, and the most that the gateway gives at once. */
+/** Messages that are shown at first, and that are read with each wish for more; of these, the newest are read before the others. */
 const PAGE = 200;
+const NEWEST = 40;
+/** The most that the gateway gives at once. */
 const MOST_AT_ONCE = 1000;
 /** Sessions that are read at first, and with each wish for more. */
 const SESSIONS = 100;
@@ -19,7 +21,7 @@ export class Reading {
   readonly #connection: PageConnection;
   /** What was read of the open session's transcript, and how many messages of it are wanted. */
   #read = NOTHING_READ;
-  #wanted = 0;
+  #wanted = PAGE;
   /** Whether messages of the open session have other versions; unknown until the gateway says it. */
   #hasVersions: boolean | undefined;
   #pending: Promise<void> | undefined;
@@ -72,11 +74,12 @@ export class Reading {
       do {
         this.#isStale = false;
         const { sessionKey } = this.#store.state();
-        const newest = await this.#connection.request("chat.history", { sessionKey, limit: PAGE });
+        const isFirst = this.#read.messages.length === 0;
+        const newest = await this.#connection.request("chat.history", { sessionKey, limit: NEWEST });
         this.#read = withNewest(this.#read, newest);
-        while (this.#read.messages.length < this.#wanted && this.#read.hasMore) await this.#readOlder(sessionKey);
-        const { turns, hasMore } = this.#read;
-        this.#store.dispatch({ type: "history", sessionKey, turns, hasMore });
+        if (isFirst && this.#lacksSome()) this.#showRead(sessionKey);
+        while (this.#lacksSome()) await this.#readOlder(sessionKey);
+        this.#showRead(sessionKey);
         await this.#versions(sessionKey);
         if (isOpen(this.#store.state(), sessionKey)) continue;
         this.#read = NOTHING_READ;
@@ -86,6 +89,15 @@ export class Reading {
     } finally {
       this.#pending = undefined;
     }
+  }
+
+  #lacksSome(): boolean {
+    return this.#read.hasMore && this.#read.messages.length < this.#wanted;
+  }
+
+  #showRead(sessionKey: string): void {
+    const { turns, hasMore } = this.#read;
+    this.#store.dispatch({ type: "history", sessionKey, turns, hasMore });
   }
 
   /** Reads the versions of messages where there may be some: the gateway reads the whole conversation for them. */
@@ -113,7 +125,7 @@ export class Reading {
 
   /** Reads the transcript of a session that was just opened, from its end. */
   async opened(): Promise<void> {
-    this.#wanted = 0;
+    this.#wanted = PAGE;
     this.#hasVersions = undefined;
     this.#read = NOTHING_READ;
     await Promise.all([this.history(), this.waiting()]);
@@ -121,7 +133,7 @@ export class Reading {
 
   /** Reads earlier messages of the transcript, at least as many as `more`. */
   earlier(more = PAGE): Promise<void> {
-    this.#wanted = this.#read.messages.length + more;
+    this.#wanted = Math.max(this.#wanted, this.#read.messages.length) + more;
     return this.history();
   }
 

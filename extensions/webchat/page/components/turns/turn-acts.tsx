@@ -155,14 +155,13 @@ function placeAfter(key: string, { at, count, bar }: { at: number; count: number
   return to === undefined ? undefined : (to + count) % count;
 }
 
+const FULL_TIME = new Intl.DateTimeFormat(language(), { dateStyle: "full", timeStyle: "long" });
+const SHORT_TIME = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" });
+
 function TurnTime({ at }: { readonly at: number }): VNode {
-  const time = new Date(at);
   return (
-    <time
-      dateTime={time.toISOString()}
-      title={time.toLocaleString(language(), { dateStyle: "full", timeStyle: "long" })}
-    >
-      {time.toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" })}
+    <time dateTime={new Date(at).toISOString()} title={FULL_TIME.format(at)}>
+      {SHORT_TIME.format(at)}
     </time>
   );
 }

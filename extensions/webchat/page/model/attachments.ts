@@ -3,6 +3,10 @@ import type { PageFile } from "./files.ts";
 import { size } from "./format.ts";
 import type { Limits } from "./protocol.ts";
 import { t } from "../words/words.ts";
+import type { Editing } from "./state.ts";
+import type { Part } from "./transcript.ts";
+import { markdownOf } from "./turn-acts.ts";
+import type { DisplayedTurn } from "./view.ts";
 
 /** Pixels of the longer side of an image that is scaled down. */
 const LONGEST_SIDE = 2048;
@@ -126,3 +130,37 @@ export const attachmentOf = ({ name, mimeType, data, durationMs }: PageFile): Re
   content: data,
   durationMs,
 });
+
+/**
+ * The words and files of a turn, for a message in its place; undefined before the turn is in the transcript. Rejects when a file
+ * cannot be fetched again.
+ */
+export async function editingOf(
+  turn: DisplayedTurn,
+  fetched: (url: string) => Promise<Blob>,
+): Promise<Editing | undefined> {
+  const [entryId] = turn.messageIds;
+  const files = await Promise.all(turn.parts.map((part) => fileOf(part, fetched)));
+  const text = withoutSpoken(turn);
+  return entryId === undefined ? undefined : { entryId, text, files: files.filter((file) => file !== undefined) };
+}
+
+async function fileOf(part: Part, fetched: (url: string) => Promise<Blob>): Promise<PageFile | undefined> {
+  if (part.kind === "image") {
+    const [, mimeType = "", data = ""] = /^data:([^;,]+);base64,(.*)$/s.exec(part.src) ?? [];
+    return data === "" ? undefined : { name: part.name, mimeType, size: Math.floor((data.length * 3) / 4), data };
+  }
+  if (part.kind !== "file") return undefined;
+  const { source, kind: _kind, size: known, ...file } = part.file;
+  if (source.at === "page") return { ...file, size: known ?? 0, data: source.data };
+  const blob = await fetched(source.url);
+  return { ...file, size: blob.size, data: await base64(blob) };
+}
+
+/** What the gateway wrote down of a recording, which it does again when the recording is sent again. */
+const SPOKEN = /^\[(?:Voice message|Audio)(?:, \d+ s)?\] .*$/gm;
+
+const withoutSpoken = (turn: DisplayedTurn): string => {
+  const hasSound = turn.parts.some((part) => part.kind === "file" && part.file.kind === "audio");
+  return hasSound ? markdownOf(turn).replaceAll(SPOKEN, "").trim() : markdownOf(turn);
+};

@@ -11,7 +11,7 @@ import {
   wasTried,
   type Tokens,
 } from "./address.ts";
-import { attachmentOf, fileBytes, frameBytes } from "./attachments.ts";
+import { attachmentOf, editingOf, fileBytes, frameBytes } from "./attachments.ts";
 import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Sent } from "./exchanges.ts";
 import type { PageFile } from "./files.ts";
@@ -21,7 +21,7 @@ import { type Decision, type Hello, type Pairing, readApproval } from "./protoco
 import { Reading } from "./reading.ts";
 import { type Editing, isOpen, openRow, type Panel, type PageView } from "./state.ts";
 import type { Store } from "./store.ts";
-import { answeredLast, copyEnd, editingOf, lastOwn, markdownOf } from "./turn-acts.ts";
+import { answeredLast, copyEnd, lastOwn, markdownOf } from "./turn-acts.ts";
 import { type DisplayedTurn, shownTurns } from "./view.ts";
 import { t } from "../words/words.ts";
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isFields, type Fields } from "../utils/fields.ts";
 
 /** The folder with our `package.json`, from the sources and from the bundle alike. */
 export const packageRoot: string = findRoot(dirname(fileURLToPath(import.meta.url)));
@@ -23,8 +24,18 @@ export function installedRoot(): string {
 
 /** Our version, from `package.json`. */
 export function packageVersion(root = packageRoot): string {
-  const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const version =
-    typeof manifest === "object" && manifest !== null && "version" in manifest ? manifest.version : undefined;
+  const { version } = manifestIn(root);
   return typeof version === "string" ? version : "0.0.0";
+}
+
+/** The oldest Node that runs this program, as `22.19`. */
+export function oldestNode(): string {
+  const { engines } = manifestIn(packageRoot);
+  const range = isFields(engines) ? engines["node"] : undefined;
+  return typeof range === "string" ? range.replace(/^>=/, "") : "0";
+}
+
+function manifestIn(root: string): Fields {
+  const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return isFields(manifest) ? manifest : {};
 }

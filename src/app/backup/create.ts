@@ -19,7 +19,8 @@ import { backup, DatabaseSync } from "node:sqlite";
 import { Readable } from "node:stream";
 import { create, type Pack, type WriteEntry } from "tar";
 import { OpenClawError } from "../../types/errors.ts";
-import { errorCode, isMissing } from "../../utils/missing.ts";
+import { errorCode, isMissing, unlessMissing } from "../../utils/missing.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { isInside } from "../../utils/real-path.ts";
 import { diskError, fullDiskOr, isDiskError, syncDir } from "../../store/disk.ts";
 import type { StatePaths } from "../config/paths.ts";
@@ -97,7 +98,7 @@ export async function planBackup(given: BackupSources, options: BackupOptions): 
 
 /** The files themselves, where the directory or the config is reached through a link. */
 async function reallyAt({ paths, includes, workspaces }: BackupSources): Promise<BackupSources> {
-  const real = (path: string) => realpath(path).catch(() => path);
+  const real = async (path: string) => (await unlessMissing(realpath(path))) ?? path;
   const [stateDir, configPath] = await Promise.all([real(paths.stateDir), real(paths.configPath)]);
   return {
     paths: { stateDir, configPath },
@@ -262,9 +263,14 @@ async function fileFor(output: string, name: string, assets: readonly { sourcePa
   if (output.trim() === "")
     throw new OpenClawError("USAGE", { message: "--output names no file.", fix: "Name a file or a folder." });
   const wanted = resolve(output);
-  const isFile = /\.(?:tar\.gz|tgz)(?:\.age)?$/.test(output) && !(await isFolder(wanted));
+  const looked = <T>(looking: Promise<T>): Promise<T> =>
+    looking.catch((error: unknown) => {
+      throw diskError(error, wanted);
+    });
+  const isFile = /\.(?:tar\.gz|tgz)(?:\.age)?$/.test(output) && !(await looked(isFolder(wanted)));
   const file = isFile ? wanted : join(wanted, name);
-  const real = join(await realpath(dirname(file)).catch(() => dirname(file)), basename(file));
+  // A folder that is not there yet is no link.
+  const real = join((await looked(unlessMissing(realpath(dirname(file))))) ?? dirname(file), basename(file));
   const source = assets.find(({ sourcePath }) => isInside(real, sourcePath));
   if (source)
     throw new OpenClawError("BACKUP_REFUSED", {
@@ -278,9 +284,8 @@ async function fileFor(output: string, name: string, assets: readonly { sourcePa
   return file;
 }
 
-// A path that cannot be looked at is refused when it is written to, with the reason.
-const isFolder = async (path: string): Promise<boolean> =>
-  (await isThere(path)) && (await stat(path).catch(() => undefined))?.isDirectory() === true;
+/** A link to nothing is none. Rejects with the system's error where the path may not be looked at. */
+const isFolder = async (path: string): Promise<boolean> => (await unlessMissing(stat(path)))?.isDirectory() === true;
 
 async function refuseExisting(file: string): Promise<void> {
   if (await isThere(file)) throw alreadyThere(file);
@@ -347,7 +352,21 @@ async function problemOfLink(path: string, root: string, { stateDir }: WalkRules
   if (!isInside(leads, root)) return `a link to ${leads}`;
   if (own.some((one) => isInside(path, one)) || path === join(stateDir, "openclaw.json"))
     return "a link in the place of the gateway's own files";
-  return (await passesLink(dirname(path), target)) ? `a link through other links, to ${target}` : undefined;
+  try {
+    return (await passesLink(dirname(path), target)) ? `a link through other links, to ${target}` : undefined;
+  } catch (error) {
+    return `a link to ${target}, whose way cannot be looked at: ${errorText(error)}`;
+  }
+}
+
+/** Undefined where no such path can be. Rejects with every other error of the system. */
+async function unlessNowhere<T>(looking: Promise<T>): Promise<T | undefined> {
+  try {
+    return await looking;
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"].includes(errorCode(error) ?? "")) return undefined;
+    throw error;
+  }
 }
 
 /** Whether a link goes through another one on its way, so that its dots mean other folders than they seem to. */
@@ -355,8 +374,8 @@ async function passesLink(from: string, target: string): Promise<boolean> {
   let at = isAbsolute(target) ? sep : from;
   for (const part of target.split(sep).slice(0, -1)) {
     at = join(at, part);
-    // What is not there, or cannot be looked at, is no link that leads elsewhere.
-    if ((await lstat(at).catch(() => undefined))?.isSymbolicLink() === true) return true;
+    // What is not there, or lies behind a file, is no link that leads elsewhere.
+    if ((await unlessNowhere(lstat(at)))?.isSymbolicLink() === true) return true;
   }
   return false;
 }

@@ -117,6 +117,18 @@ describe("a backup", () => {
     expect(await names({ onlyConfig: true })).toEqual(["/openclaw.json"]);
   });
 
+  it("says why its place cannot be looked at", async () => {
+    const loop = join(dir, "loop.tar.gz");
+    symlinkSync(loop, loop);
+    for (const output of [loop, join(loop, "b.tar.gz"), join(loop, "folder")])
+      await expect(written({ output }), output).rejects.toMatchObject({
+        code: "DISK_WRITE",
+        message: expect.stringContaining("ELOOP"),
+      });
+    // A link to nothing is written over no file, and a folder that is not there is made.
+    expect(await written({ output: join(dir, "a", "b", "c.tar.gz") })).toBe(join(dir, "a", "b", "c.tar.gz"));
+  });
+
   it("is named by the local time, and never written over another file, or into what it saves", async () => {
     const file = await written({ output: `${dir}/` });
     expect(file).toMatch(/\/2026-11-30T\d\d-00-00\.000[+-]\d\d-\d\d-openclaw-backup\.tar\.gz$/);

@@ -1,8 +1,11 @@
+import { dirname } from "node:path";
 import { CommanderError, type Command } from "commander";
 import { fullDiskOr } from "../../../store/disk.ts";
 import { wrongKind } from "../../../store/text-file.ts";
 import { OpenClawError } from "../../../types/errors.ts";
-import { faultOf, pathOf } from "../../../utils/access-fault.ts";
+import { faultOf, pathOf, type AccessFault } from "../../../utils/access-fault.ts";
+import { isInside } from "../../../utils/real-path.ts";
+import { resolvePaths } from "../../config/paths.ts";
 import { packageVersion } from "../../package-root.ts";
 import { canAsk } from "../ask.ts";
 import { failureJson, printFailure, parserError } from "../failure.ts";
@@ -34,16 +37,22 @@ export async function runCommand(io: Io, args: readonly string[]): Promise<numbe
     return exitCode();
   } catch (error) {
     const told = error instanceof CommanderError ? parserError(error, program, line) : error;
-    const shown = told instanceof OpenClawError ? told : await systemRefusal(told);
+    const shown = await systemRefusal(io, told);
     if (shown === undefined) return 0;
     if (args.includes("--json")) writeJson(io, failureJson(shown));
     return printFailure(io, shown);
   }
 }
 
-/** A refusal of the file system as an error for a person; any other error unchanged. */
-async function systemRefusal(error: unknown): Promise<unknown> {
+/**
+ * A refusal of the file system as an error for a person, also where it is why a write failed; any other error unchanged.
+ */
+async function systemRefusal(io: Io, told: unknown): Promise<unknown> {
+  const isWrite = told instanceof OpenClawError && told.code === "DISK_WRITE";
+  if (told instanceof OpenClawError && !isWrite) return told;
+  const error = isWrite ? told.cause : told;
   const denied = await faultOf(error);
+  if (isWrite && !denied) return told;
   const path = pathOf(error);
   if (!denied)
     return (
@@ -52,10 +61,16 @@ async function systemRefusal(error: unknown): Promise<unknown> {
     );
   return new OpenClawError("ACCESS_DENIED", {
     message: `This user cannot use ${denied.path}: ${denied.why}.`,
-    fix: denied.fix,
+    fix: isInside(denied.path, resolvePaths(io.env).stateDir) ? denied.fix : elsewhere(denied),
     cause: error,
   });
 }
+
+/** Folders that are not the gateway's may be those of the system: nobody should take them over for one file. */
+const elsewhere = ({ path, mode, fix }: AccessFault): string =>
+  mode === undefined
+    ? `Name another place, in which this user may write, or see whose it is: ls -ld ${dirname(path)} ${path}`
+    : fix;
 
 /** The one flag of the program itself that may stand anywhere, where the parser looks for it. */
 function colorFirst(args: readonly string[]): readonly string[] {

@@ -119,6 +119,25 @@ describe("skills install", () => {
     expect(readFileSync(installed("tides", "SKILL.md"), "utf8")).toContain("Version 2");
   });
 
+  test("of two places with a skill of the name it says which wins and where the other lies", async () => {
+    const own = join(state, "workspace", "skills", "tides");
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, "SKILL.md"), text("tides", "own"));
+    const managed = await skills("install", source(), "--yes");
+    expect(managed.err).toContain(`not used: behind  the workspace skill in ${own}`);
+    expect(managed.out).toContain(
+      `It is not used: the agent has a skill tides in its workspace, ${own}, which comes first.`,
+    );
+    expect((await skills("info", "tides")).out).toContain(own);
+
+    const other = source("waves");
+    expect((await skills("install", other, "--yes")).out).not.toMatch(/It is (?:not )?used/);
+    const inWorkspace = await skills("install", other, "--yes", "--agent", "main");
+    expect(inWorkspace.out).toContain(`It is used in place of the skill waves in ${installed("waves")}.`);
+    const json = JSON.parse((await skills("install", other, "--yes", "--force", "--json")).out);
+    expect(json.namesake).toEqual({ folder: join(state, "workspace", "skills", "waves"), wins: true });
+  });
+
   test("says which skill of the gateway a new one would replace, and what a person should read", async () => {
     const from = source("notes");
     writeFileSync(

@@ -162,7 +162,18 @@ interface Job {
   readonly id?: string;
 }
 
-type Done = Pick<StagedSkill, "id" | "version" | "record"> & { readonly name: string; readonly folder: string };
+type Done = Pick<StagedSkill, "id" | "version" | "record"> & {
+  readonly name: string;
+  readonly folder: string;
+  /** Another skill of that name. */
+  readonly namesake?: Namesake;
+};
+
+interface Namesake {
+  readonly folder: string;
+  /** Whether the agent goes on with this one, and not with the installed one. */
+  readonly wins: boolean;
+}
 
 /** Undefined when a person says no. */
 async function put(io: Io, place: Place, job: Job): Promise<Done | undefined> {
@@ -186,12 +197,15 @@ async function decide(io: Io, place: Place, job: Job & { staged: StagedSkill }):
   const { store, state, records } = place;
   const { id, version, record, skill } = staged;
   const folder = join(store.extensions, id);
-  const done = { id, name: skill.name, folder, record, ...defined({ version }) };
-  if (mode === "update" && own(records, id)?.files === record.files && (await exists(folder))) return done;
+  const plain = { id, name: skill.name, folder, record, ...defined({ version }) };
+  if (mode === "update" && own(records, id)?.files === record.files && (await exists(folder))) return plain;
   const { skills } = await readSkills(io, defined({ agent: flags.agent }));
   const there = skills.find(({ name }) => name === skill.name);
   await refuseTaken(place, job, there);
-  show(io, staged, there?.baseDir === folder ? undefined : there);
+  const other = there?.baseDir === folder ? undefined : there;
+  // Those of a workspace come before all others.
+  const wins = other?.source === "openclaw-workspace" && flags.agent === undefined;
+  show(io, staged, other && { ...other, wins });
   await requireSkillAllowed(io, state, {
     mode,
     isAcknowledged: flags.acknowledgeInstallPolicyWarning === true,
@@ -199,7 +213,7 @@ async function decide(io: Io, place: Place, job: Job & { staged: StagedSkill }):
   });
   if (!(await hasConsent(io, flags, mode === "install" ? `Install ${id}?` : `Update ${id}?`))) return undefined;
   await commitDraft(store, { draft: staged.draft, id, record: { ...record, installedAt: new Date().toISOString() } });
-  return done;
+  return { ...plain, ...(other && { namesake: { folder: other.baseDir, wins } }) };
 }
 
 /** Throws `USAGE` for a folder that is there, and for the name of another installed skill. */
@@ -224,7 +238,7 @@ async function refuseTaken(
   });
 }
 
-function show(io: Io, staged: StagedSkill, replaced: ReportedSkill | undefined): void {
+function show(io: Io, staged: StagedSkill, other: (ReportedSkill & { readonly wins: boolean }) | undefined): void {
   const { skill, origin, files, scripts, findings } = staged;
   const { bins, anyBins, env, config, os } = skill.needs;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -243,7 +257,10 @@ function show(io: Io, staged: StagedSkill, replaced: ReportedSkill | undefined):
       ["programs", listed([...bins, ...anyBins])],
       ["variables", listed(env)],
       ["config keys", listed(config)],
-      ["in place of", replaced && `the ${replaced.source.replace(/^openclaw-/, "")} skill in ${replaced.baseDir}`],
+      [
+        other?.wins === true ? "not used: behind" : "in place of",
+        other && `the ${other.source.replace(/^openclaw-/, "")} skill in ${other.baseDir}`,
+      ],
     ]),
   );
   for (const { file, line, what } of findings)
@@ -253,13 +270,25 @@ function show(io: Io, staged: StagedSkill, replaced: ReportedSkill | undefined):
   );
 }
 
-async function tell(io: Io, { state }: Place, { name, folder }: Done, flags: SkillInstallFlags): Promise<void> {
+async function tell(
+  io: Io,
+  { state }: Place,
+  { name, folder, namesake }: Done,
+  flags: SkillInstallFlags,
+): Promise<void> {
   io.out(`${withoutTerminalControls(`Installed skill: ${name}, in ${folder}`)}\n`);
+  if (namesake) io.out(`${withoutTerminalControls(namesakeText(name, namesake))}\n`);
+  if (namesake?.wins === true) return;
   const { skills } = await readSkills(io, defined({ agent: flags.agent }));
   const shown = skills.find((one) => one.name === name);
   if (shown && !shown.eligible) io.out(`It cannot be used yet: ${infoCommand(name)}\n`);
   else if (hasGateway(io, state)) io.out("The running gateway offers it from the next turn on.\n");
 }
+
+const namesakeText = (name: string, { folder, wins }: Namesake): string =>
+  wins
+    ? `It is not used: the agent has a skill ${name} in its workspace, ${folder}, which comes first. Remove that folder to use the installed one.`
+    : `It is used in place of the skill ${name} in ${folder}.`;
 
 interface SearchFlags {
   readonly limit: number;

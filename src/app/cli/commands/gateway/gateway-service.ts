@@ -1,16 +1,12 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { access, chmod, constants, mkdir, rm, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { chmod, mkdir, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { makePrivateDir, writeAtomic } from "../../../../store/disk.ts";
 import { forgetBoots } from "../../../../store/lock/boots.ts";
 import { readStateLock } from "../../../../store/lock/lock.ts";
 import { OpenClawError, withFix } from "../../../../types/errors.ts";
-import { unlessMissing } from "../../../../utils/missing.ts";
-import { errorText } from "../../../../utils/text/error-text.ts";
-import { oldestNode } from "../../../package-root.ts";
 import { isInside } from "../../../../utils/real-path.ts";
 import { writeConfigValues } from "../../../config/edit/write.ts";
 import { requireLocal } from "../../../config/remote.ts";
@@ -27,6 +23,7 @@ import { withProgress } from "../../progress.ts";
 import { readState, requireState, type State } from "../../state.ts";
 import { readGatewayState } from "./gateway-state.ts";
 import { gatewayStop } from "./gateway-stop.ts";
+import { refuseUnusable } from "./service-programs.ts";
 import { readTextFile } from "../../../../store/text-file.ts";
 
 /** Milliseconds until a started gateway must answer. */
@@ -47,8 +44,7 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
   const { manager, scene } = serviceHere(io.env);
   // The config has the port, so that every command and a gateway that is run by hand use the same.
   const { port, ...choices } = flags;
-  await refuseUnusable({ "--runtime-path": flags.runtimePath, "--wrapper": flags.wrapper });
-  if (flags.runtimePath !== undefined) await refuseNoNode(resolve(flags.runtimePath));
+  await refuseUnusable(flags);
   const plan = servicePlan(paths, scene, choices);
   await refuseForeign(manager, flags.force === true);
   await refuseUnheard(manager);
@@ -102,48 +98,6 @@ export async function serviceInstall(io: Io, flags: InstallFlags): Promise<numbe
 async function refuseUnheard(manager: ServiceManager): Promise<void> {
   const { unheard } = await manager.state();
   if (unheard) throw unheard;
-}
-
-/** Throws USAGE for a program of the service that cannot be run. */
-async function refuseUnusable(programs: Readonly<Record<string, string | undefined>>): Promise<void> {
-  for (const [flag, given] of Object.entries(programs)) {
-    if (given === undefined) continue;
-    const path = resolve(given);
-    const isProgram = (await unlessMissing(stat(path)))?.isFile() === true;
-    const runs =
-      isProgram &&
-      (await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      ));
-    if (runs) continue;
-    throw new OpenClawError("USAGE", {
-      message: `${flag} ${path} is ${isProgram ? "not executable" : "no file"}, so the service could not start.`,
-      fix: isProgram ? `Run: chmod +x ${path}` : "Give the path of a program, such as the output of: which node",
-    });
-  }
-}
-
-/** Milliseconds in which a Node says its version. */
-const VERSION_MS = 20_000;
-
-/** Throws USAGE for a program that is no Node, or one that is too old for the gateway. */
-async function refuseNoNode(path: string): Promise<void> {
-  const { promise, resolve: answered } = Promise.withResolvers<{ readonly said: string; readonly error?: Error }>();
-  execFile(path, ["--version"], { timeout: VERSION_MS }, (error, stdout) =>
-    answered({ said: stdout.trim(), ...(error && { error }) }),
-  );
-  const { said, error } = await promise;
-  const version = error ? undefined : /^v(\d+)\.(\d+)\.\d+$/.exec(said);
-  const [major = 0, minor = 0] = oldestNode().split(".").map(Number);
-  if (version && (Number(version[1]) > major || (Number(version[1]) === major && Number(version[2]) >= minor))) return;
-  const why = version
-    ? `is Node ${said}, and the gateway needs Node ${oldestNode()} or newer`
-    : `is no Node: \`${path} --version\` ${error ? `failed (${errorText(error).split("\n")[0]})` : `said ${JSON.stringify(said.slice(0, 80))}`}`;
-  throw new OpenClawError("USAGE", {
-    message: `--runtime-path ${path} ${why}.`,
-    fix: "Give the path of a Node, such as the output of: which node; or leave --runtime-path out, and the Node of this command is used.",
-  });
 }
 
 const runsLine = ({ pid, url }: { pid?: number; url: string }) => `The gateway runs (pid ${pid}) and answers at ${url}`;

@@ -15,7 +15,7 @@ import type { StatePaths } from "../../../config/paths.ts";
 import { gatewayTokenFile, TOKEN_VARIABLE } from "../../../config/gateway-login.ts";
 import { isInstalled, serviceHere, type Service } from "../../../service/here.ts";
 import type { ServiceManager, ServiceState } from "../../../service/manager.ts";
-import { servicePlan, type ServiceChoices } from "../../../service/service.ts";
+import { refuseUnusable, servicePlan, type ServiceChoices } from "../../../service/service.ts";
 import { serviceVariables } from "../../../service/variables.ts";
 import { withGateway } from "../../call-gateway.ts";
 import { writeJson, type Io } from "../../io.ts";
@@ -23,7 +23,7 @@ import { withProgress } from "../../progress.ts";
 import { readState, requireState, type State } from "../../state.ts";
 import { readGatewayState } from "./gateway-state.ts";
 import { gatewayStop } from "./gateway-stop.ts";
-import { refuseUnusable } from "./service-programs.ts";
+
 import { readTextFile } from "../../../../store/text-file.ts";
 
 /** Milliseconds until a started gateway must answer. */

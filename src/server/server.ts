@@ -10,7 +10,8 @@ import { Hub } from "./transport/hub.ts";
 import type { Server, ServerOptions, ServerPorts } from "./options.ts";
 import type { MethodParts } from "./methods/parts.ts";
 import { loadOnce } from "../utils/share-calls.ts";
-import type { PushOwner, WebPush } from "./push/push.ts";
+import type { PushOwner } from "./push/kept.ts";
+import type { WebPush } from "./push/push.ts";
 import { servePushRenewal } from "./push/route.ts";
 import { Presence } from "./transport/presence.ts";
 import { findPortOwner } from "./port-owner.ts";
@@ -23,6 +24,8 @@ import { serveBasics } from "./http.ts";
 
 /** Milliseconds within which a whole request must arrive; its answer may take longer. */
 const REQUEST_MS = 300_000;
+/** Longest time in which a push service may answer while the gateway stops. */
+const PUSH_GRACE_MS = 2000;
 
 /**
  * Serves the page, HTTP calls and WebSockets on one port. Throws `PORT_IN_USE`, naming the process that has the port, or
@@ -82,6 +85,7 @@ export async function startServer(options: ServerOptions, ports: ServerPorts): P
       hub.publish({ event: "shutdown", payload: { reason } });
       stopping.abort();
       for (const connection of hub.list()) connection.close(1012, "service restart");
+      await pushed.to?.stop(Math.min(graceMs, PUSH_GRACE_MS));
       await closeAll(app, sockets, graceMs);
     },
   };
@@ -99,8 +103,9 @@ async function hasPush({ push, log }: ServerPorts): Promise<boolean> {
 
 /** The paired devices, and the notifications to them and to clients with the gateway's own token. */
 async function openDevices({ access }: ServerOptions, ports: ServerPorts, signal: AbortSignal) {
-  const [{ Devices }, { loginMark, WebPush }] = await Promise.all([
+  const [{ Devices }, { loginMark }, { WebPush }] = await Promise.all([
     import("./devices/devices.ts"),
+    import("./push/kept.ts"),
     import("./push/push.ts"),
   ]);
   const devices = await Devices.open(ports.devices, ports);
@@ -112,8 +117,9 @@ async function openDevices({ access }: ServerOptions, ports: ServerPorts, signal
     const token = devices.get(deviceId)?.token;
     return token?.revokedAtMs === undefined ? token?.scopes : undefined;
   };
-  const { clock, log, push: surroundings } = ports;
-  return { devices, login, push: await WebPush.open({ ...surroundings, clock, log, scopesOf, signal }) };
+  const { clock, log, push: surroundings, pairing } = ports;
+  const strangers = () => pairing.list();
+  return { devices, login, push: await WebPush.open({ ...surroundings, clock, log, scopesOf, strangers, signal }) };
 }
 
 /** The methods are loaded with the first socket: a gateway whose page is closed does without them and their schemas. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openToolCalls } from "../../dispatch/clients/tool-calls.ts";
 import type { GatewayConfig } from "../../server/config.ts";
 import { devicesIn } from "../../server/devices/devices.ts";
-import { pushIn } from "../../server/push/push.ts";
+import { pushIn } from "../../server/push/kept.ts";
 import type { AccessOptions, ServerOptions, ServerPorts, Catalog } from "../../server/options.ts";
 import { keyNames } from "../../sessions/shown/wire-keys.ts";
 import type { ChatPort } from "../../types/chat/chat.ts";

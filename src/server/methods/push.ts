@@ -2,7 +2,8 @@ import { z } from "zod";
 import { pushAnswers, pushDevice } from "../../types/answers/push.ts";
 import { defineMethod, MethodError, type Caller, type Method } from "../../types/method.ts";
 import { DEFAULTS, effectiveOf } from "../push/notices.ts";
-import type { PushOwner, WebPush } from "../push/push.ts";
+import type { PushOwner } from "../push/kept.ts";
+import type { WebPush } from "../push/push.ts";
 import { endpointSchema, targetSchema } from "../push/route.ts";
 
 const MOST_LANGUAGE = 35;

@@ -118,8 +118,10 @@ export interface DeliveryPorts {
   readonly allowPrivate: () => boolean;
   /** The gateway's keys, and where its operator is reached. */
   readonly identity: () => Promise<{ readonly keys: VapidKeys; readonly subject: string }>;
-  /** Ends what is on its way. */
+  /** Ends what waits to be sent. */
   readonly signal: AbortSignal;
+  /** Ends what is on its way. */
+  readonly cut: AbortSignal;
 }
 
 /** How a message ended. */
@@ -130,7 +132,9 @@ export type PushOutcome =
   /** `waitMs`: for how long the push service wants to be left alone, if it says so. */
   | { readonly kind: "busy"; readonly status: number; readonly waitMs?: number | undefined }
   | { readonly kind: "unanswered"; readonly error: string }
-  | { readonly kind: "withdrawn" };
+  | { readonly kind: "withdrawn" }
+  /** The gateway stops before there was an outcome. */
+  | { readonly kind: "stopped" };
 
 export interface PushTarget {
   readonly endpoint: string;
@@ -141,14 +145,14 @@ const SEND_MS = 20_000;
 
 /** Sends a message once. Never rejects. Answers of push services are not read, and their redirects are not followed. */
 export async function sendOnce(to: PushTarget, message: PushMessage, ports: DeliveryPorts): Promise<PushOutcome> {
-  const { clock, allowPrivate, signal } = ports;
+  const { clock, allowPrivate, cut } = ports;
   const late = new AbortController();
   const cancel = clock.after(SEND_MS, () => late.abort(new Error("the push service did not answer within 20 seconds")));
   try {
     const guarded = await guardedFetch({ maxBytes: 0, allowPrivate: allowPrivate() });
     try {
       const request = await requestOf(to, message, ports);
-      const answer = await guarded.fetch(to.endpoint, { ...request, signal: AbortSignal.any([signal, late.signal]) });
+      const answer = await guarded.fetch(to.endpoint, { ...request, signal: AbortSignal.any([cut, late.signal]) });
       return outcomeOf(answer, clock.now());
     } finally {
       await guarded.close();
@@ -204,11 +208,24 @@ export interface PushEnd {
   readonly endpoint?: string | undefined;
 }
 
-interface Waiting {
-  readonly message: PushMessage;
-  readonly end: (end: PushEnd) => void;
+const STOPPED: PushEnd = { outcome: { kind: "stopped" } };
+
+/** How far a message is that waits. */
+interface PushProgress {
   /** Whether the push service may have it: it is on its way, or there was no answer. */
-  mayHaveArrived: boolean;
+  readonly mayHaveArrived: boolean;
+  readonly notBeforeMs: number;
+}
+
+/** A message to send, how far an earlier process was with it, and where its progress is noted. */
+interface PushTask extends PushProgress {
+  readonly message: PushMessage;
+  /** Is called before and after each try but the first. Never rejects. */
+  readonly note: (progress: PushProgress) => Promise<void>;
+}
+
+interface Waiting extends PushTask {
+  readonly end: (end: PushEnd) => void;
   isWithdrawn: boolean;
 }
 
@@ -228,20 +245,19 @@ export class PushQueue {
   }
 
   /** Resolves after the last try. Never rejects. */
-  send(message: PushMessage): Promise<PushEnd> {
+  send(task: PushTask): Promise<PushEnd> {
     const { promise, resolve: end } = Promise.withResolvers<PushEnd>();
     if (this.#waiting.length >= MOST_WAITING)
       end({ outcome: { kind: "unanswered", error: "too many others wait to be sent" } });
-    else this.#waiting.push({ message, end, mayHaveArrived: false, isWithdrawn: false });
+    else this.#waiting.push({ ...task, end, isWithdrawn: false });
+    this.#restsUntil = Math.max(this.#restsUntil, task.notBeforeMs);
     if (!this.#isRunning) background("notifications of a browser", this.#run());
     return promise;
   }
 
-  /** Sends the messages with this tag no more. Whether none of them can have arrived, among those that wait. */
-  withdraw(tag: string): boolean {
-    const found = this.#waiting.filter(({ message }) => message.tag === tag);
-    for (const one of found) one.isWithdrawn = true;
-    return found.length > 0 && !found.some(({ mayHaveArrived }) => mayHaveArrived);
+  /** Sends the messages with this tag no more. */
+  withdraw(tag: string): void {
+    for (const one of this.#waiting) if (one.message.tag === tag) one.isWithdrawn = true;
   }
 
   /** Gives up what waits. */
@@ -261,21 +277,25 @@ export class PushQueue {
   async #deliver(one: Waiting): Promise<PushEnd> {
     const { clock, signal } = this.#ports;
     let last: PushEnd = { outcome: { kind: "unanswered", error: "the push service wants to be left alone" } };
+    let { mayHaveArrived } = one;
     for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
       const now = clock.now();
-      if (signal.aborted || Math.max(now, this.#restsUntil) >= one.message.untilMs) return last;
+      if (signal.aborted) return STOPPED;
+      if (Math.max(now, this.#restsUntil) >= one.message.untilMs) return last;
       await this.#rest(this.#restsUntil - now);
+      if (signal.aborted) return STOPPED;
+      if (tries > 1) await one.note({ mayHaveArrived: true, notBeforeMs: this.#restsUntil });
       const to = this.#target();
       if (one.isWithdrawn || to === undefined) return { outcome: { kind: "withdrawn" } };
-      const { mayHaveArrived } = one;
-      one.mayHaveArrived = true;
       const outcome = await sendOnce(to, one.message, this.#ports);
       last = { outcome, endpoint: to.endpoint };
-      if (outcome.kind === "busy" || outcome.kind === "gone") one.mayHaveArrived = mayHaveArrived;
       // The browser has renewed its subscription meanwhile.
       if (outcome.kind === "gone" && this.#target()?.endpoint !== to.endpoint) continue;
       if (outcome.kind !== "busy" && outcome.kind !== "unanswered") return last;
+      if (signal.aborted) return STOPPED;
+      mayHaveArrived ||= outcome.kind === "unanswered";
       this.#restsUntil = clock.now() + waitAfter(outcome, tries);
+      await one.note({ mayHaveArrived, notBeforeMs: this.#restsUntil });
     }
     return last;
   }

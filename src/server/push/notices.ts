@@ -116,9 +116,14 @@ function approval({ id, request, expiresAtMs }: Payload): NoticeParts {
   };
 }
 
-function pairingTag({ channel, account, senderId }: Payload): string {
-  return `pairing:${textOf(channel)}:${textOf(account)}:${textOf(senderId)}`;
+/** The tag of the notice of a stranger. */
+export function pairingTag({ channel, account, senderId }: Payload): string {
+  return `${PAIRING}${textOf(channel)}:${textOf(account)}:${textOf(senderId)}`;
 }
+
+const PAIRING = "pairing:";
+/** Whether the tag is that of a stranger. */
+export const isPairing = (tag: string): boolean => tag.startsWith(PAIRING);
 
 const timeOf = (until: unknown) => (typeof until === "number" ? { untilMs: until } : {});
 
@@ -211,9 +216,9 @@ interface Payloads extends PushWords {
 }
 
 /** The message to a browser. Its text is cut so that a push service takes it. */
-export function payloadOf(given: Payloads): Payloads & { readonly renotify: false } {
+export function payloadOf(given: Payloads): Record<string, unknown> {
   for (let { body } = given; ; body = body.slice(0, Math.floor(body.length / 2)).toWellFormed()) {
-    const payload = { ...given, body, renotify: false as const };
+    const payload = { ...given, body, renotify: false };
     if (body === "" || Buffer.byteLength(JSON.stringify(payload)) <= MOST_PUSH_BYTES) return payload;
   }
 }

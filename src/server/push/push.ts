@@ -1,11 +1,9 @@
-import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
-import { z } from "zod";
+import { randomUUID, timingSafeEqual } from "node:crypto";
 import { pushDevice, type PushDevice, type PushSent } from "../../types/answers/push.ts";
 import type { Clock } from "../../types/clock.ts";
-import type { KeyValue } from "../../types/journal.ts";
+import type { PairingRequest } from "../../types/answers/pairing.ts";
 import type { Log } from "../../types/log.ts";
 import { MethodError, type GatewayEvent, type Scope } from "../../types/method.ts";
-import type { Secret } from "../../types/secret.ts";
 import { background } from "../../utils/background.ts";
 import type { Env } from "../../utils/env.ts";
 import { checkedUrl } from "../../utils/net/guard.ts";
@@ -17,7 +15,6 @@ import {
   type DeliveryPorts,
   newVapidKeys,
   type PushEnd,
-  type PushMessage,
   type PushOutcome,
   PushQueue,
   type PushTarget,
@@ -25,46 +22,30 @@ import {
   type VapidKeys,
 } from "./delivery.ts";
 import {
+  withinBounds,
+  current,
+  isSameOwner,
+  type Kept,
+  type PushOwner,
+  type PushStore,
+  readKept,
+  type Subscription,
+  type UnsentPush,
+} from "./kept.ts";
+import {
   effectiveOf,
   GATEWAY,
   inLanguage,
   isWantedNow,
+  isPairing,
   newsIn,
   type News,
+  pairingTag,
   type PushNotice,
   payloadOf,
   type PushWords,
   wordsOf,
 } from "./notices.ts";
-
-/** Where keys and subscriptions are kept, as one text. */
-export interface PushStore {
-  read(): Promise<string | undefined>;
-  write(text: string): Promise<void>;
-}
-
-/** The store in the journal's small values. */
-export const pushIn = (values: KeyValue): PushStore => ({
-  read: () => values.get("web-push"),
-  write: (text) => values.set("web-push", text),
-});
-
-/** Whose subscription it is: of a paired device, or of a client with the gateway's own token or password, of which `login` is a mark. */
-const owner = z.object({ deviceId: z.string().nullable(), login: z.string(), scopes: z.array(z.string()) });
-export type PushOwner = z.output<typeof owner>;
-
-const subscription = z.object({
-  id: z.string(),
-  endpoint: z.string(),
-  keys: z.object({ p256dh: z.string(), auth: z.string() }),
-  owner,
-  /** The language of the page, as the browser names it. */
-  language: z.string().optional(),
-  createdAtMs: z.number(),
-  updatedAtMs: z.number(),
-  preferences: pushDevice,
-});
-type Subscription = z.output<typeof subscription>;
 
 interface GivenSubscription extends PushTarget {
   readonly language?: string | undefined;
@@ -78,27 +59,6 @@ interface EarlierSubscription {
   readonly auth: string;
 }
 
-/** A mark of what lets clients in, which says whether it is the same later. */
-export function loginMark({ token, password }: { readonly token: Secret; readonly password?: Secret }): string {
-  const text = JSON.stringify(["web-push", token.reveal(), password?.reveal()]);
-  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
-}
-
-/** Whom the gateway told of something that waits: their notifications are replaced when it does not wait any more. */
-const told = z.object({ tag: z.string(), to: z.array(z.string()), untilMs: z.number(), waits: z.string() });
-
-const kept = z.object({
-  vapid: z.object({ publicKey: z.string(), privateKey: z.string() }).optional(),
-  subscriptions: z.array(subscription),
-  told: z.array(told).default([]),
-});
-type Kept = z.output<typeof kept>;
-
-/** Of an owner, and of all. Beyond it, those go that were renewed longest ago. A device has one browser; the token's owner has several devices. */
-const MOST_OF_DEVICE = 3;
-const MOST_OF_TOKEN = 30;
-const MOST_SUBSCRIPTIONS = 200;
-const MOST_TOLD = 200;
 /** For how long a push service keeps the words that something does not wait any more. */
 const OVER_MS = 300_000;
 const TEST_MS = 60_000;
@@ -115,7 +75,9 @@ export interface PushPorts {
   readonly allowPrivate: () => boolean;
   /** The owner's present scopes; undefined when they may not connect any more. */
   readonly scopesOf: (owner: PushOwner) => readonly string[] | undefined;
-  /** Ends all that is on its way. */
+  /** The strangers who wait to be let in. */
+  readonly strangers: () => Promise<readonly PairingRequest[]>;
+  /** Ends the sending: what waits is for the next process. */
   readonly signal: AbortSignal;
 }
 
@@ -124,6 +86,9 @@ export class WebPush {
   readonly #ports: PushPorts;
   readonly #delivery: DeliveryPorts;
   readonly #queues = new Map<string, PushQueue>();
+  readonly #sending = new Set<Promise<unknown>>();
+  /** Ends what is on its way; the signal only ends what waits. */
+  readonly #cut = new AbortController();
   /** Subscriptions whose latest message did not arrive. */
   readonly #failing = new Set<string>();
   #kept: Kept;
@@ -134,14 +99,33 @@ export class WebPush {
     this.#ports = ports;
     this.#kept = found;
     const { clock, allowPrivate, signal } = ports;
-    this.#delivery = { clock, allowPrivate, signal, identity: () => this.#identity() };
+    this.#delivery = { clock, allowPrivate, signal, cut: this.#cut.signal, identity: () => this.#identity() };
   }
 
-  /** Replaces the notifications of an earlier process about what ended with it. */
+  /** Takes up the notifications of an earlier process: what has ended is replaced, and what was not delivered is sent. */
   static async open(ports: PushPorts): Promise<WebPush> {
-    const push = new WebPush(ports, await readKept(ports));
-    for (const { tag, waits } of push.#kept.told) if (waits === "process") push.#inOrder({ endedTag: tag });
+    const push = new WebPush(ports, current(await readKept(ports), ports.clock.now()));
+    push.#afterOthers(() => push.#takeUp());
     return push;
+  }
+
+  async #takeUp(): Promise<void> {
+    const left = this.#kept.unsent;
+    const waiting = await this.#waitingPairings();
+    for (const { tag, waits } of this.#kept.told)
+      if (waits === "process" || (isPairing(tag) && waiting?.has(tag) === false)) await this.#end(tag);
+    for (const one of left) if (this.#kept.unsent.includes(one)) this.#deliver(one, one.mayHaveArrived);
+  }
+
+  /** The tags of the strangers who wait; undefined when nobody knows. */
+  async #waitingPairings(): Promise<ReadonlySet<string> | undefined> {
+    if (!this.#kept.told.some(({ tag }) => isPairing(tag))) return undefined;
+    try {
+      return new Set((await this.#ports.strangers()).map(pairingTag));
+    } catch (error) {
+      this.#ports.log.warn("notifications of strangers may stay on devices: nobody knows who still waits", { error });
+      return undefined;
+    }
   }
 
   /** How many browsers are told of approvals, whatever agent asks, and may decide them. */
@@ -178,7 +162,7 @@ export class WebPush {
       const fresh = { id, createdAtMs: now, preferences: pushDevice.parse({}) };
       const next: Subscription = { ...fresh, ...before, ...given, owner: by, updatedAtMs: now };
       const others = all.filter((one) => one !== known && one !== replaced && this.#isAlive(one));
-      return { ...rest, subscriptions: bounded([...others, next], by) };
+      return { ...rest, subscriptions: withinBounds([...others, next], by) };
     });
     return subscriptions.find(({ endpoint }) => endpoint === given.endpoint)?.id ?? id;
   }
@@ -243,7 +227,11 @@ export class WebPush {
 
   /** What has ended is told after what was told of it. */
   #inOrder(news: News): void {
-    const work = this.#telling.then(() => ("notice" in news ? this.#announce(news.notice) : this.#end(news.endedTag)));
+    this.#afterOthers(() => ("notice" in news ? this.#announce(news.notice) : this.#end(news.endedTag)));
+  }
+
+  #afterOthers(act: () => Promise<void>): void {
+    const work = this.#telling.then(act);
     this.#telling = work.catch((error: unknown) => this.#ports.log.error("a notification was not sent", { error }));
   }
 
@@ -253,48 +241,90 @@ export class WebPush {
     const meant = this.#kept.subscriptions.filter((one) => this.#wants(one, notice) && !known.includes(one.id));
     if (meant.length === 0) return;
     const to = [...known, ...meant.map(({ id }) => id)];
+    const fresh = meant.map((one) => unsentOf(one, messageOf(notice, one)));
     // Kept before it is sent: after a crash, one notification too many is replaced, and none stays.
-    if (waits !== "not") await this.#noteTold((all) => [...all, { tag, to, untilMs, waits }].slice(-MOST_TOLD), tag);
-    for (const one of meant) this.#send(one, messageOf(notice, one));
+    await this.#note(({ told, unsent, ...rest }) => ({
+      ...rest,
+      told: waits === "not" ? told : [...told.filter((one) => one.tag !== tag), { tag, to, untilMs, waits }],
+      unsent: [...unsent, ...fresh],
+    }));
+    for (const one of fresh) this.#deliver(one, false);
   }
 
   async #end(tag: string): Promise<void> {
     const found = this.#kept.told.find((one) => one.tag === tag);
     if (!found) return;
-    await this.#noteTold((all) => all, tag);
+    for (const queue of this.#queues.values()) queue.withdraw(tag);
     const untilMs = this.#ports.clock.now() + OVER_MS;
-    for (const one of this.#kept.subscriptions) {
-      if (!found.to.includes(one.id) || !this.#isAlive(one)) continue;
-      if (this.#queues.get(one.id)?.withdraw(tag) !== true) this.#send(one, overMessage(tag, one, untilMs));
-    }
+    const meant = this.#kept.subscriptions.filter(
+      (one) => found.to.includes(one.id) && this.#isAlive(one) && this.#mayHave(one, tag),
+    );
+    const fresh = meant.map((one) => unsentOf(one, overMessage(tag, one, untilMs)));
+    await this.#note(({ told, unsent, ...rest }) => ({
+      ...rest,
+      told: told.filter((one) => one.tag !== tag),
+      unsent: [...unsent.filter(({ message }) => message.tag !== tag), ...fresh],
+    }));
+    for (const one of fresh) this.#deliver(one, false);
   }
 
-  /** Notes what people were told of. A disk that takes no writes does not keep them from being told. */
-  async #noteTold(next: (others: Kept["told"]) => Kept["told"], tag: string): Promise<void> {
-    const now = this.#ports.clock.now();
-    const change = ({ told: all, ...rest }: Kept): Kept => ({
-      ...rest,
-      told: next(all.filter((one) => one.tag !== tag && one.untilMs > now)),
-    });
+  /** Whether a message with the tag may have come to the browser: none of those that wait has, if they say so. */
+  #mayHave({ id }: Subscription, tag: string): boolean {
+    const waiting = this.#kept.unsent.filter(({ to, message }) => to === id && message.tag === tag);
+    return waiting.length === 0 || waiting.some(({ mayHaveArrived }) => mayHaveArrived);
+  }
+
+  /** Notes what people were told of and what was not sent. A disk that takes no writes does not keep them from being told. */
+  async #note(nextOf: (now: Kept) => Kept): Promise<void> {
+    const change = (now: Kept): Kept => current(nextOf(now), this.#ports.clock.now());
     try {
       await this.#change(change);
     } catch (error) {
       this.#kept = change(this.#kept);
-      this.#ports.log.warn("a notification could not be noted: after a restart it may stay on devices", { error });
+      this.#ports.log.warn("a notification could not be noted: a restart may lose it, or leave it on devices", {
+        error,
+      });
     }
   }
 
-  #send({ id }: Subscription, message: PushMessage): void {
-    const target = (): PushTarget | undefined => this.#kept.subscriptions.find((one) => one.id === id);
-    const queue = this.#queues.get(id) ?? new PushQueue(this.#delivery, target);
-    this.#queues.set(id, queue);
-    const sent = queue.send(message).then((end) => this.#ended(id, end));
-    background("a notification", sent, this.#ports.log);
+  /** `mayHaveArrived`: whether an earlier process may have brought it to the push service. */
+  #deliver({ key, to, message, notBeforeMs }: UnsentPush, mayHaveArrived: boolean): void {
+    const target = (): PushTarget | undefined => this.#kept.subscriptions.find(({ id }) => id === to);
+    const queue = this.#queues.get(to) ?? new PushQueue(this.#delivery, target);
+    this.#queues.set(to, queue);
+    const note = (progress: Partial<UnsentPush>): Promise<void> => {
+      const changed = (one: UnsentPush): UnsentPush => (one.key === key ? { ...one, ...progress } : one);
+      return this.#note(({ unsent, ...rest }) => ({ ...rest, unsent: unsent.map(changed) }));
+    };
+    const sent = queue
+      .send({ message, note, mayHaveArrived, notBeforeMs })
+      .then((end) => this.#delivered(key, to, end));
+    this.#sending.add(sent);
+    background(
+      "a notification",
+      sent.finally(() => this.#sending.delete(sent)),
+      this.#ports.log,
+    );
+  }
+
+  /** After the signal: gives what is on its way this time to end, so that the next process does not send it again. Never rejects. */
+  async stop(graceMs: number): Promise<void> {
+    const cut = setTimeout(() => this.#cut.abort(), graceMs);
+    await Promise.allSettled([this.#telling, ...this.#sending]);
+    clearTimeout(cut);
+  }
+
+  async #delivered(key: string, id: string, end: PushEnd): Promise<void> {
+    // The next process sends it.
+    if (end.outcome.kind === "stopped") return;
+    if (this.#kept.unsent.some((one) => one.key === key))
+      await this.#note(({ unsent, ...rest }) => ({ ...rest, unsent: unsent.filter((one) => one.key !== key) }));
+    await this.#ended(id, end);
   }
 
   /** Forgets a subscription that its browser has ended. */
   async #ended(id: string, { outcome, endpoint }: PushEnd): Promise<void> {
-    if (outcome.kind === "withdrawn") return;
+    if (outcome.kind === "withdrawn" || outcome.kind === "stopped") return;
     if (outcome.kind === "taken") this.#failing.delete(id);
     else this.#failing.add(id);
     if (outcome.kind === "gone" && endpoint !== undefined) await this.#forget({ id, endpoint });
@@ -390,19 +420,6 @@ export class WebPush {
   }
 }
 
-async function readKept({ store, log, scopesOf }: PushPorts): Promise<Kept> {
-  const text = await store.read();
-  const none: Kept = { subscriptions: [], told: [] };
-  if (text === undefined) return none;
-  try {
-    const found = kept.parse(JSON.parse(text));
-    return { ...found, subscriptions: found.subscriptions.filter((one) => scopesOf(one.owner) !== undefined) };
-  } catch (error) {
-    log.error("the subscriptions to notifications cannot be read: devices have to subscribe again", { error });
-    return none;
-  }
-}
-
 function sentOf({ id: subscriptionId }: Subscription, outcome: PushOutcome): PushSent {
   if (!("status" in outcome)) return { ok: false, subscriptionId, error: "error" in outcome ? outcome.error : "" };
   const { kind, status: statusCode } = outcome;
@@ -410,14 +427,23 @@ function sentOf({ id: subscriptionId }: Subscription, outcome: PushOutcome): Pus
   return { ok, subscriptionId, statusCode, ...(!ok && { error: `the push service answered ${statusCode}` }) };
 }
 
-function messageOf(notice: PushNotice, { preferences, language }: Subscription): PushMessage {
+function messageOf(notice: PushNotice, { preferences, language }: Subscription): UnsentPush["message"] {
   const { tag, url, untilMs, category } = notice;
   const payload = payloadOf({ ...wordsOf(notice, effectiveOf(preferences), language), tag, url });
   return { tag, payload, untilMs, urgency: category === "approvalRequested" ? "high" : "normal" };
 }
 
+/** It is about to be sent. */
+const unsentOf = ({ id: to }: Subscription, message: UnsentPush["message"]): UnsentPush => ({
+  key: randomUUID(),
+  to,
+  message,
+  mayHaveArrived: true,
+  notBeforeMs: 0,
+});
+
 /** The message that takes the place of a notice when what it is about has been decided. */
-function overMessage(tag: string, { language }: Subscription, untilMs: number): PushMessage {
+function overMessage(tag: string, { language }: Subscription, untilMs: number): UnsentPush["message"] {
   const body = inLanguage("This does not wait for you any more.", language);
   const payload = payloadOf({ title: GATEWAY, body, tag, url: "./?view=needs", isOver: true });
   return { tag, payload, urgency: "normal", untilMs };
@@ -428,20 +454,8 @@ function isSameSecret(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The subscriptions, those that were renewed last at the end, without the oldest of this owner and of all where they are too many. */
-function bounded(all: readonly Subscription[], by: PushOwner): Subscription[] {
-  const most = by.deviceId === null ? MOST_OF_TOKEN : MOST_OF_DEVICE;
-  const own = all.filter((one) => isSameOwner(one.owner, by));
-  const dropped = new Set(own.slice(0, Math.max(own.length - most, 0)));
-  return all.filter((one) => !dropped.has(one)).slice(-MOST_SUBSCRIPTIONS);
-}
-
 const notBound = (): MethodError => new MethodError("FORBIDDEN", "subscription is not bound to this device");
 
 function checkOwner(known: Subscription, by: PushOwner): void {
   if (!isSameOwner(known.owner, by)) throw notBound();
 }
-
-/** A client with a new token of the gateway is another one, as far as anybody knows. */
-const isSameOwner = (one: PushOwner, other: PushOwner): boolean =>
-  one.deviceId === other.deviceId && (one.deviceId !== null || one.login === other.login);

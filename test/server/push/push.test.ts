@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { PairingRequest } from "../../../src/types/answers/pairing.ts";
 import type { GatewayEvent } from "../../../src/types/method.ts";
 import { Secret } from "../../../src/types/secret.ts";
 import { CERTIFICATE, FakeBrowser, FakePushService, readVapid } from "../../fakes/push-service.ts";
@@ -19,6 +20,8 @@ let kept: string | undefined;
 let isDiskFull: boolean;
 let env: Record<string, string>;
 let allowsPrivate: boolean;
+/** Who waits to be let in. */
+let strangers: PairingRequest[];
 
 const store = {
   read: async () => kept,
@@ -32,7 +35,16 @@ const devices = { read: async () => keptDevices, write: async (text: string) => 
 
 async function start(more: Overrides = {}): Promise<void> {
   const push = { store, env, allowPrivate: () => allowsPrivate };
-  gateway = await startTestServer({ ...more, ports: { clock, log, push, devices, ...more.ports } });
+  const pairing = {
+    list: async () => strangers,
+    turnedAway: async () => [],
+    approve: async () => undefined,
+    admitted: async () => [],
+    reject: async () => undefined,
+    revoke: async () => [],
+    notify: async () => ({ state: "sent" }) as const,
+  };
+  gateway = await startTestServer({ ...more, ports: { clock, log, push, devices, pairing, ...more.ports } });
 }
 
 async function restart(more: Overrides = {}): Promise<void> {
@@ -98,6 +110,7 @@ describe.skipIf(CERTIFICATE === undefined)("notifications while the page is clos
 
   beforeEach(async () => {
     [kept, keptDevices, isDiskFull, allowsPrivate, env] = [undefined, undefined, false, true, {}];
+    strangers = [];
     // Devices sign the present time.
     clock = manualClock(Math.floor(Date.now() / 1000) * 1000);
     log = recordLog();
@@ -404,10 +417,104 @@ describe.skipIf(CERTIFICATE === undefined)("notifications while the page is clos
     expect(service.delivered.map(({ path }) => path).toSorted()).toEqual(["/push/browser", "/push/thief"]);
   });
 
+  /** A stranger who asks to be let in. */
+  function knocks(lastsMs = HOUR_MS) {
+    const from = { channel: "telegram", account: "default", senderId: "1" };
+    const stranger = { ...from, createdAt: clock.now(), expiresAt: clock.now() + lastsMs };
+    strangers = [{ ...stranger, code: "ABCDEFGH" }];
+    return { stranger, asks: { event: "pairing.requested", payload: stranger, scope: "operator.pairing" } as const };
+  }
+
+  const failedJob = (jobId: string): GatewayEvent => ({
+    event: "cron",
+    payload: { jobId, action: "finished", status: "error" },
+  });
+  const paths = () => service.delivered.filter(({ path }) => path !== "/push/end").map((one) => browser.read(one).tag);
+
+  test.each([
+    ["busy", 503, 5000],
+    [
+      "asking for patience",
+      (response: ServerResponse) => response.writeHead(429, { "retry-after": "60" }).end(),
+      60_000,
+    ],
+    ["gone in the middle", (response: ServerResponse) => response.destroy(), 5000],
+  ] as const)(
+    "what a push service that is %s did not take is sent once after a restart",
+    async (_what, reply, waitMs) => {
+      await subscribed({ categories: { scheduledTaskFailed: true } });
+      const { asks } = knocks();
+      service.reply(reply);
+      happens(asks, failedJob("j"));
+      await service.nth(1);
+      await until(() => clock.waits.includes(waitMs), "the pause");
+      await until(() => kept?.includes("job:j") === true, "the second to be kept");
+      await restart();
+      await until(() => clock.waits.includes(waitMs), "the pause of the next process");
+      expect(service.delivered).toHaveLength(1);
+      clock.pass(waitMs);
+      await service.nth(3);
+      expect(paths().slice(1)).toEqual(["pairing:telegram:default:1", "job:j"]);
+      await until(() => kept?.includes("job:j") === false, "all to be taken");
+      await restart();
+      happens(asks);
+      await settled();
+      expect(paths().filter((tag) => tag !== "job:end")).toHaveLength(3);
+    },
+  );
+
+  test.each(["was decided", "has expired", "ended with the process"])(
+    "what was not delivered and %s meanwhile is not sent after a restart",
+    async (how) => {
+      await subscribed();
+      const { asks } = knocks(60_000);
+      service.reply(503);
+      happens(how === "ended with the process" ? asked("a1") : asks);
+      await service.nth(1);
+      await until(() => clock.waits.includes(5000), "the pause");
+      await until(() => kept?.includes('"mayHaveArrived":false') === true, "the try to be noted");
+      await gateway.server.close(100);
+      if (how === "was decided") strangers = [];
+      if (how === "has expired") clock.pass(60_000);
+      await start();
+      clock.pass(5000);
+      expect(await settled()).toBe(1);
+    },
+  );
+
+  test("a full disk loses what waits at most, and the gateway starts with what it had", async () => {
+    const client = await subscribed();
+    await client.request("push.web.vapidPublicKey");
+    const { asks } = knocks();
+    service.reply(503, 503);
+    isDiskFull = true;
+    const before = kept;
+    happens(asks);
+    await service.nth(1);
+    await until(() => clock.waits.includes(5000), "the pause");
+    clock.pass(5000);
+    await service.nth(2);
+    expect(kept).toBe(before);
+    await restart();
+    isDiskFull = false;
+    expect(await settled()).toBe(2);
+    happens(asks);
+    expect(browser.read(await service.nth(service.delivered.length + 1))).toMatchObject({
+      tag: "pairing:telegram:default:1",
+    });
+  });
+
+  test("no more is kept than is of use", async () => {
+    await subscribed();
+    service.reply(...Array.from({ length: 300 }, () => 503));
+    for (let count = 0; count < 300; count += 1) happens(asked(`a${count}`));
+    await until(() => log.lines.filter((line) => line.includes("too many others")).length === 284, "all of them");
+    expect((JSON.parse(kept ?? "{}") as { unsent: unknown[] }).unsent).toHaveLength(16);
+  });
+
   test("after a restart it has the same keys and subscriptions, and replaces what ended with the old process", async () => {
     await subscribed();
-    const stranger = { channel: "telegram", account: "default", senderId: "1", createdAt: clock.now() };
-    const asks = { event: "pairing.requested", payload: stranger, scope: "operator.pairing" } as const;
+    const { stranger, asks } = knocks();
     happens(asked("a1"), asks);
     const { key } = readVapid(await service.nth(2));
     await restart();

@@ -1,15 +1,12 @@
-import { createContext, isContext, Script } from "node:vm";
+import { runWithin } from "../../utils/run-within.ts";
 import { compilePattern } from "../../utils/text/pattern.ts";
 
-/** Milliseconds that a pattern may search one message, and for which it is switched off after a longer search. */
+/** Milliseconds of processor time that a pattern may search one message, and for which it is switched off after a longer search. */
 const SEARCH_TIMEOUT_MS = 50;
 const COOLDOWN_MS = 60_000;
 
 /** Characters that a pattern with one repetition searches in a millisecond or two, whatever they are. */
 const SHORT_TEXT = 1000;
-
-/** Runs a search with a timeout. Starting the timeout costs a hundred times as much as the search itself. */
-const script = new Script("pattern.test(text)");
 
 /**
  * A pattern that counts as a mention of the bot. A sender chooses the text, and some patterns take practically for ever on some
@@ -17,14 +14,14 @@ const script = new Script("pattern.test(text)");
  */
 export class MentionPattern {
   readonly source: string;
-  readonly #box: { readonly pattern: RegExp; text: string };
+  readonly #pattern: RegExp;
   readonly #safeLength: number;
   #offUntil = 0;
 
   /** Throws when the source is not a regular expression. */
   constructor(source: string) {
     this.source = source;
-    this.#box = { pattern: compilePattern(source), text: "" };
+    this.#pattern = compilePattern(source);
     this.#safeLength = safeLength(source);
   }
 
@@ -34,32 +31,20 @@ export class MentionPattern {
   }
 
   isIn(text: string): boolean {
-    if (text.length <= this.#safeLength) return this.#box.pattern.test(text);
+    // The timeout costs a hundred times as much as a search.
+    if (text.length <= this.#safeLength) return this.#pattern.test(text);
     if (performance.now() < this.#offUntil) return false;
-    try {
-      return this.#testWithTimeout(text);
-    } catch (error) {
-      if (!isTimeout(error)) throw error;
-      this.#offUntil = performance.now() + COOLDOWN_MS;
-      return false;
-    }
-  }
-
-  #testWithTimeout(text: string): boolean {
-    if (!isContext(this.#box)) createContext(this.#box);
-    this.#box.text = text;
-    return script.runInContext(this.#box, { timeout: SEARCH_TIMEOUT_MS }) === true;
+    const search = runWithin(SEARCH_TIMEOUT_MS, () => this.#pattern.test(text));
+    if (search.kind === "done") return search.value;
+    this.#offUntil = performance.now() + COOLDOWN_MS;
+    return false;
   }
 }
-
-/** The error comes from another realm, so it is not an `instanceof` this realm's `Error`. */
-const isTimeout = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 
 /** The longest text that the pattern is certain to search quickly: any (infinite), some, or none (-1). */
 function safeLength(source: string): number {
   if (/\\(?:[1-9]|k<)/.test(source)) return -1;
-  const bare = source.replaceAll(/\\./gsu, "x").replaceAll(/\[[^\]]*\]/g, "x");
+  const bare = source.replaceAll(/\\(?:[pPu]\{[^}]*\}|.)/gsu, "x").replaceAll(/\[[^\]]*\]/g, "x");
   const repeats = bare.match(/[*+{]/g)?.length ?? 0;
   const choices = bare.match(/\||[^(]\?/g)?.length ?? 0;
   if (repeats === 0) return choices <= 8 ? Number.POSITIVE_INFINITY : -1;

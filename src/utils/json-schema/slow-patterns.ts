@@ -1,6 +1,6 @@
-import { createContext, Script, type Context } from "node:vm";
 import { z } from "zod";
 import { isFields, type Fields } from "../fields.ts";
+import { runWithin } from "../run-within.ts";
 import { errorText } from "../text/error-text.ts";
 import { shorten } from "../text/shorten.ts";
 import { sameValue } from "./schema-parts.ts";
@@ -42,7 +42,7 @@ function everySchema(value: unknown, isGood: (schema: Fields) => boolean): boole
 }
 
 /**
- * Milliseconds to check a value, to search with one pattern to find out which is slow, and to find the slow one among
+ * Milliseconds of processor time to check a value, to search with one pattern to find out which is slow, and to find the slow one among
  * all patterns.
  */
 const CHECK_MS = 500;
@@ -146,35 +146,3 @@ function schemasOf(schema: Fields, key: string | number): readonly { name?: stri
     ...byName.map(([name, one]) => ({ name, schema: one })),
   ];
 }
-
-/** `late`: the work was stopped at an unknown place. */
-type Outcome<T> = { readonly kind: "done"; readonly value: T } | { readonly kind: "late" };
-
-/** Starting the timeout costs a tenth of a millisecond, and making a context more than one: so all work has the same. */
-const script = new Script("work()");
-let box: Context | undefined;
-
-/**
- * Runs synchronous work of pure functions for at most so many milliseconds; stops also within a regular expression.
- * Throws as the work does.
- */
-function runWithin<T>(ms: number, work: () => T): Outcome<T> {
-  let outcome: Outcome<T> = { kind: "late" };
-  box ??= createContext({});
-  box["work"] = () => {
-    outcome = { kind: "done", value: work() };
-  };
-  try {
-    script.runInContext(box, { timeout: ms });
-  } catch (error) {
-    if (!isTimeout(error)) throw error;
-  } finally {
-    // The context would keep the checked value alive.
-    delete box["work"];
-  }
-  return outcome;
-}
-
-/** The error comes from another realm, so it is not an `instanceof` this realm's `Error`. */
-const isTimeout = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";

@@ -7,10 +7,24 @@ import {
   withoutKey,
   withValue,
 } from "../../extensions/webchat/page/config/draft.ts";
-import { begun, refused, reloaded, withProblem, withTyped } from "../../extensions/webchat/page/config/form.ts";
+import {
+  begun,
+  pathOfKey,
+  refused,
+  reloaded,
+  withProblem,
+  withTyped,
+} from "../../extensions/webchat/page/config/form.ts";
 import { foundKeys } from "../../extensions/webchat/page/config/search.ts";
 import { lineOf, linesOfKeys, readText } from "../../extensions/webchat/page/config/text.ts";
-import { keyAt, limitsText, numberFrom, shapeOf, type SchemaNode } from "../../extensions/webchat/page/config/shape.ts";
+import {
+  hasKey,
+  keyAt,
+  limitsText,
+  numberFrom,
+  shapeOf,
+  type SchemaNode,
+} from "../../extensions/webchat/page/config/shape.ts";
 import { shownSchema } from "../../src/app/config/shown-schema.ts";
 import { isRecord } from "../../src/app/config/schema/problem.ts";
 
@@ -80,6 +94,13 @@ test("a key of a map or a list is known by its pattern", () => {
   expect(keyAt(schema, ["models", "providers", "a.b", "models", 0, "id"]).pattern).toBe(
     "models.providers.*.models.*.id",
   );
+});
+
+test("what is no key of the config is told from what people name there, and from what may have any form", () => {
+  for (const key of ["gateway", "gateway.port", "agents.list[0].workspace", "models.providers.mine.baseUrl"])
+    expect(hasKey(schema, pathOfKey(key)), key).toBe(true);
+  for (const key of ["nonesuch", "gateway.prot", "gateway.port.number", "agents.list[0].nonesuch"])
+    expect(hasKey(schema, pathOfKey(key)), key).toBe(false);
 });
 
 test("keys are found by their name first, and those of entries as often as there are entries", () => {

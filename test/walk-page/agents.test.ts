@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)("the view of the agents of the page", () => {
     const bindings = [{ agentId: "night-owl", match: { channel: "telegram", peer: { kind: "group", id: "-100" } } }];
     const tab = await world.browser.open(await world.home.start(), "?view=agents", viewport);
     const { page } = tab;
-    await agent(tab, "main").getByText("Answers every chat that no other agent is bound to.").waitFor();
+    await agent(tab, "main").getByText("It answers every chat that no other agent is bound to.").waitFor();
     expect(await agent(tab, "main").getByRole("button", { name: "Delete main" }).count()).toBe(0);
     await page.getByRole("button", { name: "New agent" }).click();
     const form = page.getByRole("form", { name: "New agent" });

@@ -241,6 +241,13 @@ export function keyAt(schema: SchemaNode, path: ConfigPath): { readonly node: Sc
   return { node, pattern: names.join(".") };
 }
 
+/** Whether the schema has a key. What people name or count counts as one, and so does all that lies in a value of any form. */
+export const hasKey = (schema: SchemaNode, path: ConfigPath): boolean =>
+  path.every((name, at) => {
+    const { node } = keyAt(schema, path.slice(0, at));
+    return nodeBelow(node, name) !== undefined || shapeOf(node).kind === "json";
+  });
+
 function isNamed(node: SchemaNode, name: string | number): boolean {
   const branches = [node, ...list(node["anyOf"]).filter(isRecord)];
   return branches.some(({ properties }) => isRecord(properties) && Object.hasOwn(properties, name));

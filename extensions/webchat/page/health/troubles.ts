@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
-import { lasting } from "../model/format.ts";
+import { lasting, timeOfDay } from "../model/format.ts";
 import type { PageView } from "../model/state.ts";
-import { language, t } from "../words/words.ts";
+import { t } from "../words/words.ts";
 
 type Status = Answers["status"];
 
@@ -82,7 +82,7 @@ const ofWork = ({ stuck = [] }: Status, now: number): readonly Trouble[] =>
     what: t("A conversation makes no progress: {doing}, for {time}.", { doing, time: lasting(forMs) }),
     sessionKey: session,
     fix: t("Since {time}. Its answer can be stopped there.", {
-      time: new Date(now - forMs).toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" }),
+      time: timeOfDay(now - forMs),
     }),
   }));
 

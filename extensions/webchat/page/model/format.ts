@@ -78,6 +78,30 @@ export function sessionTitle(key: string, label?: string): string {
   return seen(`${channelName(key)} · ${unescaped(peer ?? plain)}`);
 }
 
+/** The titles of conversations in one list: where several have one, each with its time, and its key if that is not enough. */
+export function titlesApart(
+  rows: readonly {
+    readonly key: string;
+    readonly label?: string | undefined;
+    readonly updatedAt?: number | undefined;
+  }[],
+): ReadonlyMap<string, string> {
+  const plain = rows.map(({ key, label, updatedAt }) => ({ key, title: sessionTitle(key, label), updatedAt }));
+  const timed = plain.map((row) => ({
+    key: row.key,
+    title:
+      row.updatedAt === undefined || isAlone(row.title, plain)
+        ? row.title
+        : `${row.title} · ${dayAndTime(row.updatedAt)}`,
+  }));
+  return new Map(
+    timed.map(({ key, title }) => [key, isAlone(title, timed) ? title : `${title} · ${plainKey(key)}`] as const),
+  );
+}
+
+const isAlone = (title: string, rows: readonly { readonly title: string }[]): boolean =>
+  rows.filter((row) => row.title === title).length === 1;
+
 const MOST_LABEL = 512;
 
 function unescaped(part: string): string {
@@ -116,6 +140,20 @@ export function ago(at: number, now: number): string {
   if (minutes < 7 * 24 * 60) return t("{n}d", { n: Math.floor(minutes / (24 * 60)) });
   return new Date(at).toLocaleDateString(language(), { day: "numeric", month: "short" });
 }
+
+// A formatter is slow to make, and a long conversation has many times.
+const TIME = new Intl.DateTimeFormat(language(), { timeStyle: "short" });
+const TIME_WITH_SECONDS = new Intl.DateTimeFormat(language(), { timeStyle: "medium" });
+const DAY_AND_TIME = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" });
+
+/** A time of the day, as the language writes it: `3:44 PM`, `15:44`. */
+export const timeOfDay = (at: number | Date): string => TIME.format(at);
+
+/** The same with its seconds. */
+export const timeWithSeconds = (at: number | Date): string => TIME_WITH_SECONDS.format(at);
+
+/** A day and a time of it: `Nov 30, 2026, 3:44 PM`. */
+export const dayAndTime = (at: number | Date): string => DAY_AND_TIME.format(at);
 
 /** A number of bytes, as a text for people. */
 export function size(bytes: number): string {

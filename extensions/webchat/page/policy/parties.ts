@@ -1,6 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { heardGroups } from "../channels/groups.ts";
-import { channelName, chatApp, reachedPerson, sessionTitle } from "../model/format.ts";
+import { channelName, chatApp, reachedPerson, sessionTitle, titlesApart } from "../model/format.ts";
 import { keyValue } from "../config/draft.ts";
 import { fields, shortNameIn } from "../model/json.ts";
 import type { SessionRow } from "../model/protocol.ts";
@@ -110,15 +110,15 @@ function group(one: {
 }
 
 /** The operator's own conversations, whose settings count for commands. */
-const conversationsOf = (sessions: readonly SessionRow[]): readonly Party[] =>
-  sessions
-    .filter(({ key }) => chatApp(key) === undefined)
-    .map(({ key, label }) => ({
-      id: `session:${key}`,
-      label: sessionTitle(key, label),
-      kind: "conversations",
-      ask: { sessionKey: key },
-    }));
+function conversationsOf(sessions: readonly SessionRow[]): readonly Party[] {
+  const own = sessions.filter(({ key }) => chatApp(key) === undefined);
+  return [...titlesApart(own)].map(([key, label]) => ({
+    id: `session:${key}`,
+    label,
+    kind: "conversations",
+    ask: { sessionKey: key },
+  }));
+}
 
 /** Anybody who writes in a channel and is not known by a rule. */
 const channelsOf = (known: KnownPeople): readonly Party[] =>

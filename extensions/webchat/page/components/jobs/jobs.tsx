@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { seconds, shortCount } from "../../model/format.ts";
+import { dayAndTime, seconds, shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
 import { isEditable, JobForm } from "./job-form.tsx";
 import {
@@ -20,7 +20,7 @@ import {
   when,
 } from "../views/view-parts.tsx";
 import { rich } from "../../words/rich.ts";
-import { language, t } from "../../words/words.ts";
+import { t } from "../../words/words.ts";
 
 type Job = Answers["cron.list"]["jobs"][number];
 type Run = Answers["cron.runs"]["entries"][number];
@@ -249,7 +249,7 @@ function scheduleText(schedule: Job["schedule"]): string {
   switch (schedule.kind) {
     case "at":
       return t("once, at {time}", {
-        time: new Date(schedule.at).toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" }),
+        time: dayAndTime(new Date(schedule.at)),
       });
     case "every":
       return spanText(Number(schedule.everyMs));

@@ -100,7 +100,7 @@ function useParty(parties: readonly Party[]): ChosenParty {
     members,
     memberId: member?.id ?? "",
     ask: party ? askAbout(party, member) : {},
-    name: party?.kind === "you" ? t("you") : `“${member?.label ?? party?.label ?? ""}”`,
+    name: party?.kind === "you" ? t("you") : t("“{name}”", { name: member?.label ?? party?.label ?? "" }),
     choose,
     chooseMember,
   };

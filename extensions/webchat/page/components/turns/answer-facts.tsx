@@ -1,10 +1,10 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { Fragment, type VNode } from "preact";
-import { dollars, seconds } from "../../model/format.ts";
+import { dayAndTime, dollars, seconds } from "../../model/format.ts";
 import { PanelDialog } from "../common/panel.tsx";
 import { useAnswer, type ViewProps } from "../views/view-parts.tsx";
 import { rich } from "../../words/rich.ts";
-import { language, t } from "../../words/words.ts";
+import { t } from "../../words/words.ts";
 
 interface FactsProps {
   readonly view: ViewProps;
@@ -57,7 +57,7 @@ function Receipt({ run }: { readonly run: Run }): VNode {
     [t("Key"), run.receipt.profile],
     [t("Began by"), run.receipt.trigger],
     [t("Ended"), run.result],
-    [t("Time"), `${new Date(run.at).toLocaleString(language())}, ${seconds(durationMs)}`],
+    [t("Time"), `${dayAndTime(run.at)}, ${seconds(durationMs)}`],
     [t("Calls"), t("{n} of the model", { n: calls })],
     [
       t("Tokens"),

@@ -6,6 +6,7 @@ import { markdownOf, type TurnAct } from "../../model/turn-acts.ts";
 import type { DisplayedTurn } from "../../model/view.ts";
 import { copyText } from "../common/clipboard.ts";
 import { Icon, type IconName } from "../common/icons.tsx";
+import { dayAndTime } from "../../model/format.ts";
 import { language, t } from "../../words/words.ts";
 
 interface ActsProps {
@@ -156,12 +157,11 @@ function placeAfter(key: string, { at, count, bar }: { at: number; count: number
 }
 
 const FULL_TIME = new Intl.DateTimeFormat(language(), { dateStyle: "full", timeStyle: "long" });
-const SHORT_TIME = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short" });
 
 function TurnTime({ at }: { readonly at: number }): VNode {
   return (
     <time dateTime={new Date(at).toISOString()} title={FULL_TIME.format(at)}>
-      {SHORT_TIME.format(at)}
+      {dayAndTime(at)}
     </time>
   );
 }

@@ -177,17 +177,18 @@ function Face({ identity }: { readonly identity: Answers["agent.identity.get"] |
   return emoji === undefined ? null : <span aria-hidden="true">{shortNameIn(emoji)}</span>;
 }
 
+function answeredText(chats: string, isDefault: boolean): string {
+  if (chats === "") return t("It answers every chat that no other agent is bound to.");
+  return isDefault
+    ? t("It answers {chats}, and every chat that no other agent is bound to.", { chats })
+    : t("It answers {chats}.", { chats });
+}
+
 /** The chats that the agent answers. */
 function Answered(props: { id: string; isDefault: boolean; bindings: readonly string[] }): VNode {
   const { id, isDefault, bindings } = props;
-  if (bindings.length > 0 || isDefault)
-    return (
-      <p class="view-row-text">
-        {t("Answers {chats}.", {
-          chats: [...bindings, ...(isDefault ? [t("every chat that no other agent is bound to")] : [])].join("; "),
-        })}
-      </p>
-    );
+  const chats = bindings.join("; ");
+  if (bindings.length > 0 || isDefault) return <p class="view-row-text">{answeredText(chats, isDefault)}</p>;
   return (
     <>
       <p class="view-row-text">

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { keyValue } from "../../config/draft.ts";
 import { keyOf, pathOfKey } from "../../config/form.ts";
 import { foundKeys } from "../../config/search.ts";
-import { keyAt, shapeOf, keyTitle, type ConfigPath, type NamedNode } from "../../config/shape.ts";
+import { hasKey, keyAt, shapeOf, keyTitle, type ConfigPath, type NamedNode } from "../../config/shape.ts";
 import { Pick, ViewFrame, type ViewProps } from "./view-parts.tsx";
 import { ChangeBar, Review, SavedNote } from "./config-review.tsx";
 import { Help, KeyField, KeyFields } from "./config-field.tsx";
@@ -76,7 +76,7 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
   const [query, setQuery] = useState("");
   const [which, setWhich] = useState<Which>("all");
   const [isReviewed, setReviewed] = useState(false);
-  const path = useSoughtKey(view, () => (setQuery(""), setWhich("all"), setReviewed(false)));
+  const { path, key: soughtKey } = useSoughtKey(view, () => (setQuery(""), setWhich("all"), setReviewed(false)));
   const saving = useSaving(read.save, () => setReviewed(false));
   const show = (key = query): void => (setReviewed(false), setWhich("all"), setQuery(key));
   if (isReviewed)
@@ -112,7 +112,8 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
       {query.trim() === "" && which === "all" ? (
         <Sections
           form={{ ...form, sought: path }}
-          section={String(path[0])}
+          name={soughtKey}
+          search={setQuery}
           choose={(one) => view.chat.visit("config", one)}
         />
       ) : (
@@ -133,7 +134,7 @@ function FormView({ view, read, form, tools, problems }: FormViewProps): VNode {
 }
 
 /** The path of the key that the address names, or named last; `found` is called for each new one. */
-function useSoughtKey({ state: { shown } }: ViewProps, found: () => void): ConfigPath {
+function useSoughtKey({ state: { shown } }: ViewProps, found: () => void): { path: ConfigPath; key?: string } {
   const [path, setPath] = useState<ConfigPath>(["gateway"]);
   const key = shown.view === "config" ? shown.key : undefined;
   useEffect(() => {
@@ -141,7 +142,25 @@ function useSoughtKey({ state: { shown } }: ViewProps, found: () => void): Confi
     setPath(pathOfKey(key));
     found();
   }, [key]);
-  return path;
+  return { path, ...(key !== undefined && { key }) };
+}
+
+interface NoKeyProps extends Pick<SectionsProps, "form" | "search"> {
+  readonly name: string;
+}
+
+/** Tells of an address that names a key which is not there, and leads to the search; nothing for a key that is there. */
+function NoKey({ form: { schema, state, sought: path = [] }, name, search }: NoKeyProps): VNode | null {
+  if (path.length > 0 && (hasKey(schema, path) || keyValue(state.draft, path) !== undefined)) return null;
+  const words = String(path.at(-1) ?? name);
+  return (
+    <p class="outcome error" role="alert">
+      {t("There is no key {name}.", { name })}{" "}
+      <button type="button" class="quiet" onClick={() => search(words)}>
+        {t("Search the keys for “{words}”", { words })}
+      </button>
+    </p>
+  );
 }
 
 const WHICH = [
@@ -178,14 +197,16 @@ const issueText = ({ path, message }: { path: string; message: string }): string
 
 interface SectionsProps {
   readonly form: ConfigForm;
-  readonly section: string;
+  /** The key as the address has it. */
+  readonly name: string | undefined;
+  readonly search: (words: string) => void;
   readonly choose: (section: string) => void;
 }
 
-function Sections({ form, section, choose }: SectionsProps): VNode {
+function Sections({ form, name: sought, search, choose }: SectionsProps): VNode {
   const shape = shapeOf(form.schema);
   const sections: readonly NamedNode[] = shape.kind === "group" ? shape.keys : [];
-  const [name, node] = sections.find(([one]) => one === section) ?? sections[0] ?? ["", {}];
+  const [name, node] = sections.find(([one]) => one === String(form.sought?.[0])) ?? sections[0] ?? ["", {}];
   const inside = shapeOf(node);
   return (
     <div class="config">
@@ -202,6 +223,7 @@ function Sections({ form, section, choose }: SectionsProps): VNode {
         </ul>
       </nav>
       <section key={name} aria-label={keyTitle(node, name)}>
+        {sought !== undefined && <NoKey form={form} name={sought} search={search} />}
         <h2>
           {keyTitle(node, name)} <code>{name}</code>
         </h2>

@@ -1,8 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isRecord, readJsonText, stringOr } from "../../model/json.ts";
+import { timeWithSeconds } from "../../model/format.ts";
 import { PickButtons, ViewFrame, type ViewProps } from "./view-parts.tsx";
-import { language, seen, t } from "../../words/words.ts";
+import { seen, t } from "../../words/words.ts";
 
 /** Lines that are kept; older ones are in the file. */
 const MOST_LINES = 5000;
@@ -137,7 +138,7 @@ function readLine(raw: string, id: number): Line {
   return {
     id,
     level: stringOr(level, "info"),
-    at: Number.isNaN(at.getTime()) ? stringOr(time) : at.toLocaleTimeString(language(), { hour12: false }),
+    at: Number.isNaN(at.getTime()) ? stringOr(time) : timeWithSeconds(at),
     message: stringOr(msg),
     facts: Object.entries(others)
       .map(([name, one]) => `${name}=${typeof one === "string" ? one : JSON.stringify(one)}`)

@@ -3,10 +3,10 @@ import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../common/clipboard.ts";
 import type { Chat } from "../../model/chat.ts";
-import { ago, sentence } from "../../model/format.ts";
+import { ago, dayAndTime, sentence, timeOfDay } from "../../model/format.ts";
 import { stringOr } from "../../model/json.ts";
 import type { PageState } from "../../model/state.ts";
-import { language, seen, t } from "../../words/words.ts";
+import { seen, t } from "../../words/words.ts";
 
 export interface ViewProps {
   readonly state: PageState;
@@ -297,9 +297,7 @@ const WEEK_MS = 7 * 24 * 60 * 60_000;
 export function when(at: number, now: number): string {
   const time = new Date(at);
   const isToday = time.toDateString() === new Date(now).toDateString();
-  const words = isToday
-    ? time.toLocaleTimeString(language(), { hour: "2-digit", minute: "2-digit" })
-    : time.toLocaleString(language(), { dateStyle: "medium", timeStyle: "short" });
+  const words = isToday ? timeOfDay(time) : dayAndTime(time);
   // What is older than a week has its date in place of its age.
   return at > now || now - at >= WEEK_MS ? words : `${words}, ${ago(at, now)}`;
 }

@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { titlesApart } from "../../extensions/webchat/page/model/format.ts";
+import { NOBODY_KNOWN, partiesOf } from "../../extensions/webchat/page/policy/parties.ts";
+import type { SessionRow } from "../../extensions/webchat/page/model/protocol.ts";
+
+const PAGE = fileURLToPath(new URL("../../extensions/webchat/page", import.meta.url));
+const [NOON, EVENING] = [Date.UTC(2026, 10, 30, 12), Date.UTC(2026, 10, 30, 19)];
+const row = (key: string, updatedAt?: number): SessionRow => ({
+  key,
+  updatedAt,
+  tokens: { input: 0, output: 0, total: 0, window: 0 },
+  activeRuns: [],
+  active: false,
+});
+
+test("conversations of one title are told apart in a list by their time, else by their key", () => {
+  const titles = titlesApart([
+    { key: "agent:main:main" },
+    { key: "agent:main:webchat:default:a", updatedAt: NOON },
+    { key: "agent:main:webchat:default:b", updatedAt: EVENING },
+    { key: "agent:main:webchat:default:c", updatedAt: EVENING },
+    { key: "agent:main:webchat:default:d", label: "Tea" },
+  ]);
+  expect(titles.get("agent:main:main")).toBe("Main chat");
+  expect(titles.get("agent:main:webchat:default:a")).toMatch(/^New chat · Nov 30, 2026, .*[AP]M$/);
+  expect(titles.get("agent:main:webchat:default:b")).toMatch(/^New chat · Nov 30, 2026, .* · .*b$/);
+  expect(titles.get("agent:main:webchat:default:d")).toBe("Tea");
+  expect(new Set(titles.values()).size).toBe(5);
+});
+
+test("the view of tools offers every conversation by a title of its own", () => {
+  const sessions = ["a", "b", "c"].map((id) => row(`agent:main:webchat:default:${id}`, NOON));
+  const labels = partiesOf(NOBODY_KNOWN, sessions).map(({ label }) => label);
+  expect(new Set(labels).size).toBe(labels.length);
+});
+
+test("one file of the page says how times are written, so that all are written alike", () => {
+  const sources = readdirSync(PAGE, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name));
+  const own = /toLocaleTimeString|timeStyle: "(?:short|medium)"|hour12|hour: "/;
+  expect(sources.filter((name) => own.test(readFileSync(join(PAGE, name), "utf8")))).toEqual(["model/format.ts"]);
+});

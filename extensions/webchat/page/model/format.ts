@@ -65,6 +65,8 @@ export function reachedPerson(key: string) {
   return { channel, accountId, to, ...(hasThread && { threadId: parts.at(-1) }) };
 }
 
+const MOST_LABEL = 512;
+
 /** The title of a session: its label in one line, else where it takes place. */
 export function sessionTitle(key: string, label?: string): string {
   if (label !== undefined) return seen(label.replace(/\s+/g, " ")).slice(0, MOST_LABEL);
@@ -101,8 +103,6 @@ export function titlesApart(
 
 const isAlone = (title: string, rows: readonly { readonly title: string }[]): boolean =>
   rows.filter((row) => row.title === title).length === 1;
-
-const MOST_LABEL = 512;
 
 function unescaped(part: string): string {
   return part.replaceAll("%3A", ":").replaceAll("%25", "%");

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isFields, type Fields } from "../utils/fields.ts";
 
 /** The folder with our `package.json`, from the sources and from the bundle alike. */
 export const packageRoot: string = findRoot(dirname(fileURLToPath(import.meta.url)));
@@ -24,18 +23,18 @@ export function installedRoot(): string {
 
 /** Our version, from `package.json`. */
 export function packageVersion(root = packageRoot): string {
-  const { version } = manifestIn(root);
+  const version = fieldOf(manifestIn(root), "version");
   return typeof version === "string" ? version : "0.0.0";
 }
 
 /** The oldest Node that runs this program, as `22.19`. */
 export function oldestNode(): string {
-  const { engines } = manifestIn(packageRoot);
-  const range = isFields(engines) ? engines["node"] : undefined;
+  const range = fieldOf(fieldOf(manifestIn(packageRoot), "engines"), "node");
   return typeof range === "string" ? range.replace(/^>=/, "") : "0";
 }
 
-function manifestIn(root: string): Fields {
-  const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  return isFields(manifest) ? manifest : {};
-}
+const manifestIn = (root: string): unknown => JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+// `--version` needs this file alone.
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;

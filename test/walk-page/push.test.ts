@@ -236,10 +236,15 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
     proxy.instead = undefined;
     await tab.connected();
     proxy.newTitle = "second";
+    const others = ["page / other", "page /claw/ old", "of another program"];
+    for (const name of others) await page.evaluate(`caches.open(${JSON.stringify(name)}).then(() => undefined)`);
     await page.reload();
     await tab.connected();
     expect(await buildOf(page)).toBe("second");
-    await expect.poll(() => page.evaluate("caches.keys()"), SOON).toEqual(["page-second"]);
+    expect(await page.evaluate("localStorage.getItem('openclaw.token /claw/')")).toBe(gateway.token);
+    await expect
+      .poll(() => page.evaluate("caches.keys()"), SOON)
+      .toEqual(["page / other", "of another program", "page /claw/ second"]);
     await proxy.down();
     await page.reload();
     await page.getByText(OFFLINE).first().waitFor();

@@ -6,8 +6,10 @@ declare const SHELL: { readonly mark: string; readonly files: readonly string[] 
 
 // TypeScript knows `self` as the scope of any worker.
 const worker: ServiceWorkerGlobalScope = Object(self);
-const CACHE = `page-${SHELL.mark}`;
 const scope = new URL(worker.registration.scope);
+/** Each path of the host may have a page of its own. */
+const OWN = `page ${scope.pathname} `;
+const CACHE = `${OWN}${SHELL.mark}`;
 const addresses = new Set(["./", ...SHELL.files].map((name) => new URL(name, scope).pathname));
 
 worker.addEventListener("install", (event) => {
@@ -31,14 +33,9 @@ worker.addEventListener("activate", (event) => {
   event.waitUntil(forgetOthers().then(() => worker.clients.claim()));
 });
 
-/** The pages of this scope are served by one version. Other paths of the host may have pages of their own. */
+/** The pages of this scope are served by one version. */
 async function forgetOthers(): Promise<void> {
-  for (const name of await caches.keys()) {
-    if (!name.startsWith("page-") || name === CACHE) continue;
-    const cache = await caches.open(name);
-    const [first] = await cache.keys();
-    if (first === undefined || first.url.startsWith(scope.href)) await caches.delete(name);
-  }
+  for (const name of await caches.keys()) if (name.startsWith(OWN) && name !== CACHE) await caches.delete(name);
 }
 
 worker.addEventListener("fetch", (event) => {

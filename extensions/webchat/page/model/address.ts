@@ -2,9 +2,15 @@ import { keep, kept } from "../browser/kept.ts";
 import { isRecord, stringOr } from "./json.ts";
 import { type PageView, VIEWS } from "./state.ts";
 
-const TOKEN = "openclaw.token";
+/** A key of what is kept for this gateway: another one may be below another path of the host. */
+const ofGateway = (name: string): string => {
+  const path = location.pathname.replace(/[^/]*$/, "");
+  return path === "/" ? name : `${name} ${path}`;
+};
+
+const TOKEN = ofGateway("openclaw.token");
 /** Set while the page tries a token from an address; it remains set when the gateway refuses that token. */
-const TRIED = "openclaw.tried";
+const TRIED = ofGateway("openclaw.tried");
 
 /** The tokens that the page knows. */
 export interface Tokens {
@@ -39,7 +45,7 @@ export function setTried(isTried: boolean): void {
   keep(TRIED, isTried ? "1" : undefined);
 }
 
-const NO_STEPS = "openclaw.first-steps";
+const NO_STEPS = ofGateway("openclaw.first-steps");
 
 /** Whether the person has hidden the first steps in this browser. */
 export const isHidden = (): boolean => kept(NO_STEPS) === "hidden";

@@ -110,6 +110,22 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => page.evaluate(places)).toHaveLength(200);
   });
 
+  test("reads the list of sessions once more for all changes that come while it is read", async () => {
+    await open();
+    const row = (label: string) => ({ key: "webchat:default:1", label, updatedAt: Date.now() });
+    const first = Promise.withResolvers<unknown>();
+    let reads = 0;
+    gateway.answers.set("sessions.list", () => {
+      reads += 1;
+      return reads === 1 ? first.promise : { sessions: [row("after all changes")] };
+    });
+    for (let at = 0; at < 20; at += 1) gateway.emit("sessions.changed", { sessionKey: "webchat:default:1" });
+    await expect.poll(() => reads).toBe(1);
+    first.resolve({ sessions: [row("at first")] });
+    await page.getByText("after all changes").waitFor();
+    expect(reads).toBe(2);
+  });
+
   test("takes the token from the address, and asks for one where it is missing or wrong", async () => {
     await page.goto(`http://127.0.0.1:${port}/?gatewayUrl=ws://127.0.0.1:1/`);
     await page.getByText("openclaw dashboard").waitFor();

@@ -587,7 +587,7 @@ const OTHER_TRANSCRIPT: ReadonlySet<unknown> = new Set(["rewind", "branch-switch
 
 function applySessionChange(store: Store, reading: Reading, payload: unknown): void {
   const { sessionKey, reason } = fields(payload);
-  refresh(store, reading.sessions());
+  refresh(store, reading.sessionsChanged());
   const key = stringOr(sessionKey);
   const isOther = OTHER_TRANSCRIPT.has(reason);
   if (!isOpen(store.state(), key) || (!isOther && reason !== "notice")) return;
@@ -611,7 +611,7 @@ function applyRunEvent(store: Store, reading: Reading, received: { type: "chat" 
   if (isOver)
     refresh(
       store,
-      reading.history().then(() => reading.sessions()),
+      reading.history().then(() => reading.sessionsChanged()),
     );
   else if (isNew) refresh(store, reading.history());
 }

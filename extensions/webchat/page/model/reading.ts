@@ -26,6 +26,7 @@ export class Reading {
   #hasVersions: boolean | undefined;
   #pending: Promise<void> | undefined;
   #isStale = false;
+  readonly #listReads: { now?: Promise<void> | undefined; next?: Promise<void> | undefined } = {};
   #waitingReads = 0;
   #mostSessions = SESSIONS;
 
@@ -150,6 +151,23 @@ export class Reading {
     const defaultModel = { id: model ?? "", provider: modelProvider ?? "" };
     const hasMore = answer.hasMore === true;
     this.#store.dispatch({ type: "sessions", rows: readSessions(answer), hasMore, defaultModel, settleBefore });
+  }
+
+  /** Reads the session list after a change. Changes that come while a list is read are in the one read after it. */
+  sessionsChanged(): Promise<void> {
+    const { now, next } = this.#listReads;
+    if (now === undefined) {
+      const read = this.sessions().finally(() => (this.#listReads.now = undefined));
+      this.#listReads.now = read;
+      return read;
+    }
+    const again = (): Promise<void> => {
+      this.#listReads.next = undefined;
+      return this.sessionsChanged();
+    };
+    // Whoever asked for the read before learns of its failure.
+    this.#listReads.next = next ?? now.then(again, again);
+    return this.#listReads.next;
   }
 
   /** Reads older sessions too. */

@@ -75,8 +75,16 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
       await act("Archive", "tea");
       await expect.poll(titles, SOON).toEqual(["bins", "Main chat"]);
       expect(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0);
+      if (size === NARROW) await page.keyboard.press("Escape");
+      await tab.shoot(`sidebar-archived-${size.width}`);
+      await page.getByRole("status").getByText("“tea” is in the archive.").waitFor();
+      await page.getByRole("button", { name: "Bring back" }).click();
+      if (size === NARROW) await page.getByRole("button", { name: "Sessions" }).click();
+      await expect.poll(titles, SOON).toEqual(["tea", "bins", "Main chat"]);
+      await act("Archive", "tea");
+      await expect.poll(titles, SOON).toEqual(["bins", "Main chat"]);
       await page.getByRole("link", { name: "All chats" }).click();
-      await page.getByLabel("Which conversations").selectOption("archived");
+      await page.getByRole("button", { name: "In the archive" }).click();
       await page.getByRole("listitem", { name: "tea" }).getByRole("button", { name: "Bring back" }).click();
       if (size === NARROW) await page.getByRole("button", { name: "Sessions" }).click();
       await expect.poll(titles, SOON).toEqual(["tea", "bins", "Main chat"]);

@@ -133,15 +133,30 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
           </p>
         </div>
       )}
+      {state.shown.archived !== undefined && (
+        <div class="banner" role="status">
+          <p>{t("“{title}” is in the archive.", { title: state.shown.archived.title })}</p>
+          <button type="button" class="quiet" onClick={() => chat.forgetArchived(true)}>
+            {t("Bring back")}
+          </button>
+          <DismissButton act={() => chat.forgetArchived(false)} />
+        </div>
+      )}
       {state.shown.notice !== undefined && (
         <div class="banner warning" role="alert">
           <p>{sentence(state.shown.notice)}</p>
-          <button type="button" class="plain-icon" aria-label={t("Dismiss")} onClick={() => chat.showNotice()}>
-            <Icon name="close" />
-          </button>
+          <DismissButton act={() => chat.showNotice()} />
         </div>
       )}
     </div>
+  );
+}
+
+function DismissButton({ act }: { readonly act: () => void }): VNode {
+  return (
+    <button type="button" class="plain-icon" aria-label={t("Dismiss")} onClick={act}>
+      <Icon name="close" />
+    </button>
   );
 }
 

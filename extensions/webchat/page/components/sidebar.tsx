@@ -126,12 +126,8 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
   const when = row.updatedAt === undefined ? "" : ago(row.updatedAt, now);
   const isPinned = row.pinnedAt !== undefined;
   const actions = [
-    [
-      "pin",
-      isPinned ? t("Unpin {title}", { title }) : t("Pin {title}", { title }),
-      () => chat.putAside(row.key, { pinned: !isPinned }),
-    ],
-    ["archive", t("Archive {title}", { title }), () => chat.putAside(row.key, { archived: true })],
+    ["pin", isPinned ? t("Unpin {title}", { title }) : t("Pin {title}", { title }), () => chat.pin(row.key, !isPinned)],
+    ["archive", t("Archive {title}", { title }), () => chat.archive(row.key, title)],
     ["pencil", t("Rename {title}", { title }), () => setAsking("name")],
     ["trash", t("Delete {title}", { title }), () => setAsking("delete")],
   ] as const;

@@ -278,9 +278,22 @@ export class Chat {
     this.#attempt(this.#patch(sessionKey, { label: label === "" ? null : label }));
   }
 
-  /** Pins a session, or puts it into the archive; `false` takes that back. */
-  putAside(sessionKey: string, change: { readonly pinned: boolean } | { readonly archived: boolean }): void {
-    this.#attempt(this.#patch(sessionKey, change));
+  /** Pins a session, or takes that back. */
+  pin(sessionKey: string, isPinned: boolean): void {
+    this.#attempt(this.#patch(sessionKey, { pinned: isPinned }));
+  }
+
+  /** Puts a session into the archive. The page then offers to bring it back. */
+  archive(key: string, title: string): void {
+    const done = this.#patch(key, { archived: true });
+    this.#attempt(done.then(() => this.#store.dispatch({ type: "archived", chat: { key, title } })));
+  }
+
+  /** Takes the session out of the archive that went there last, or only offers that no more. */
+  forgetArchived(bringBack: boolean): void {
+    const { archived } = this.#store.state().shown;
+    this.#store.dispatch({ type: "archived" });
+    if (archived !== undefined && bringBack) this.#attempt(this.#patch(archived.key, { archived: false }));
   }
 
   /** Chooses the model of the open session, as `provider/id`. */

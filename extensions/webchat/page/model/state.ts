@@ -90,10 +90,17 @@ interface Shown {
   readonly key?: string | undefined;
   /** What the person has to know now. */
   readonly notice?: string | undefined;
+  /** The conversation that the person put into the archive last, as long as that can be taken back here. */
+  readonly archived?: ArchivedChat | undefined;
   /** The search in the open session. */
   readonly find?: boolean | undefined;
   /** The settings of the open session. */
   readonly settings?: boolean | undefined;
+}
+
+interface ArchivedChat {
+  readonly key: string;
+  readonly title: string;
 }
 
 /** A message of the open session that the person writes anew; what comes after it is then left behind. */
@@ -178,6 +185,7 @@ export type Action =
   | { readonly type: "chat"; readonly payload: unknown; readonly at: number }
   | { readonly type: "agent"; readonly payload: unknown; readonly at: number }
   | { readonly type: "notice"; readonly text?: string | undefined }
+  | { readonly type: "archived"; readonly chat?: ArchivedChat | undefined }
   | { readonly type: "offered"; readonly token: string | undefined };
 
 const NOTHING_LOADED: PageTranscript = { read: [], turns: [], last: 0, hasMore: false, loaded: false };
@@ -314,6 +322,8 @@ function reduceShown(state: PageState, action: Action): PageState {
   switch (action.type) {
     case "notice":
       return { ...state, shown: { ...state.shown, notice: action.text } };
+    case "archived":
+      return { ...state, shown: { ...state.shown, archived: action.chat } };
     case "panel":
       return { ...state, shown: { ...state.shown, panel: action.panel } };
     case "view":

@@ -5,7 +5,7 @@ import os from "node:os";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Api, type ApiClientOptions } from "grammy";
-import { OpenClawError } from "openclaw/plugin-sdk";
+import { loadUndici, OpenClawError } from "openclaw/plugin-sdk";
 import type { TelegramConfig } from "./config.ts";
 
 /** The bot itself. */
@@ -133,7 +133,7 @@ async function* nothing(): AsyncGenerator<Uint8Array> {
 }
 
 async function throughProxy(proxy: string): Promise<HttpClient> {
-  const { ProxyAgent, request } = await import("undici");
+  const { ProxyAgent, request } = await loadUndici();
   const { Readable } = await import("node:stream");
   const dispatcher = new ProxyAgent(proxy);
   // grammY and the adapter set timeouts themselves: a long poll is silent for half a minute.

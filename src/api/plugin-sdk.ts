@@ -123,6 +123,7 @@ export { openingMentionEnd } from "../utils/text/opening-mention.ts";
 export { isInside } from "../utils/real-path.ts";
 export { unlessMissing } from "../utils/missing.ts";
 export { background } from "../utils/background.ts";
+export { loadUndici } from "../utils/net/undici.ts";
 export { BoundedMap } from "../utils/bounded-map.ts";
 export { JobThread, programUrl } from "../utils/thread/job-thread.ts";
 export type { JobFailure } from "../utils/thread/job-thread.ts";

@@ -2,6 +2,7 @@ import type { Agent, Dispatcher } from "undici";
 import { checkedLookup, checkedUrl, refusalIn } from "./guard.ts";
 import type { HostRules } from "./host-rules.ts";
 import { FetchRefused, type Resolve } from "./safe-fetch.ts";
+import { loadUndici } from "./undici.ts";
 
 export interface GuardOptions extends HostRules {
   /** Most bytes of an answer; of one event when the answer is a stream of events. */
@@ -29,7 +30,7 @@ const NO_BODY = new Set([101, 204, 205, 304]);
  * sees the answer and asks anew, so that the next address is checked too. Rejects with `FetchRefused`.
  */
 export async function guardedFetch(options: GuardOptions): Promise<GuardedFetch> {
-  const { Agent: Dispatcher, request } = await import("undici");
+  const { Agent: Dispatcher, request } = await loadUndici();
   // Answers of events come whenever the server has one.
   const agent: Agent = new Dispatcher({
     connect: { lookup: checkedLookup(options) },

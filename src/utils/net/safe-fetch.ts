@@ -3,6 +3,7 @@ import type { LookupAddress } from "node:dns";
 import type { Dispatcher } from "undici";
 import { isPublicAddress } from "./addresses.ts";
 import type { FakeRange } from "./host-rules.ts";
+import { loadUndici } from "./undici.ts";
 
 export type RefusedBecause = "address" | "scheme" | "host" | "redirects" | "too-large" | "status" | "network";
 
@@ -101,7 +102,7 @@ type Hop = SafeFetchOptions & { readonly signal: AbortSignal };
 /** Makes one request: gives the file, or the URL to ask next. */
 async function step(url: URL, hop: Hop): Promise<SafeFile | URL> {
   const addresses = await addressesOf(url, hop);
-  const { Agent, request } = await import("undici");
+  const { Agent, request } = await loadUndici();
   const agent = new Agent({ connect: { lookup: pinned(addresses) }, pipelining: 0 });
   try {
     const answer = await request(url, {

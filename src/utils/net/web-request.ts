@@ -5,6 +5,7 @@ import { FetchRefused, type Resolve } from "./safe-fetch.ts";
 import { checkedLookup, checkedUrl, refusalIn } from "./guard.ts";
 import type { HostRules } from "./host-rules.ts";
 import type { Env } from "../env.ts";
+import { loadUndici } from "./undici.ts";
 
 export interface WebRequest {
   readonly rules: HostRules;
@@ -93,7 +94,7 @@ function withoutLogin(url: URL): URL {
 
 /** Sends one request: gives the answer, or the URL to ask next. */
 async function send(url: URL, request: WebRequest): Promise<WebAnswer | URL> {
-  const { request: ask } = await import("undici");
+  const { request: ask } = await loadUndici();
   const dispatcher = await dispatcherFor(url, request);
   const { method = "GET", headers, body, signal } = request;
   try {
@@ -106,7 +107,7 @@ async function send(url: URL, request: WebRequest): Promise<WebAnswer | URL> {
 }
 
 async function dispatcherFor(url: URL, { rules, resolve, proxyEnv }: WebRequest): Promise<Dispatcher> {
-  const { Agent, ProxyAgent } = await import("undici");
+  const { Agent, ProxyAgent } = await loadUndici();
   const proxy = proxyEnv && proxyFor(url, proxyEnv);
   // The proxy resolves the name, so that only the name itself could be checked.
   if (proxy !== undefined) return new ProxyAgent(proxy);

@@ -37,7 +37,7 @@ for (const [of, name] of [[DatabaseSync.prototype, "exec"], [StatementSync.proto
 }
 const index = new IndexFile(place);
 let isFirst = true;
-do index.sync(0, isFirst), (isFirst = false);
+do index.sync(0, { rebuild: isFirst }), (isFirst = false);
 while (index.state().pending > 0);
 const vectors = new Vectors(index);
 let state = await vectors.fill(place.vectors, { most: 2, rebuild: true });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { run, stateDir } from "../../kit/gateway/cli.ts";
+import { bwrap, PLAIN } from "../../tools/sandbox/real-backend.ts";
 
 const CONFIG = `{
   commands: { ownerAllowFrom: ["telegram:7"] },
@@ -114,4 +115,20 @@ test("policy explain knows whether the session is confined to a sandbox", async 
   const inGroup = await asked("--session", "telegram:default:group:-100");
   expect(inGroup.out).toMatch(/may not use write[^]*sandbox +denies[^]*are confined to a sandbox/);
   expect((await asked()).out).toContain("may use write for operators");
+});
+
+/** What becomes of a command of a guest, where programs are found in these folders. */
+const ofGuest = (path: string) =>
+  run(["policy", "explain", "--command", "touch notes.txt", "--sender", "telegram:8"], {
+    OPENCLAW_STATE_DIR: stateDir(`{ agents: { defaults: { sandbox: { mode: "auto", backend: "bwrap" } } } }`),
+    PATH: path,
+  });
+
+test("policy explain has a guest's command asked about where no sandbox works", async () => {
+  expect((await ofGuest("/nonexistent")).out).toContain("this command would be asked about: touch notes.txt");
+});
+
+test.skipIf(bwrap.why !== undefined)("policy explain has a guest's command run in a sandbox that works", async () => {
+  const { out } = await ofGuest(PLAIN.PATH);
+  expect(out).toMatch(/this command would run: touch notes\.txt\nBecause +It runs in a sandbox/);
 });

@@ -13,6 +13,7 @@ import { defined } from "../../../../utils/defined.ts";
 import { Live } from "../../../live.ts";
 import { explainPolicy, type PlacedVerdict, type PolicyExplanation } from "../../../compose/policy/explain.ts";
 import type { PolicyAsk } from "../../../compose/policy/subject.ts";
+import { probeSandboxes } from "../../../compose/sandbox/sandboxing.ts";
 import { loadConfig } from "../../../config/load.ts";
 import { journalPath, type StatePaths } from "../../../config/paths.ts";
 import { execOf, wishOf } from "../../../gateway/parts/session-rights.ts";
@@ -25,8 +26,8 @@ export type PolicyFlags = PolicyAsk & { readonly command?: string; readonly json
 
 /**
  * Explains who has a tool and why: each step of the policy with the key that says it and its place in the file. All tools in
- * short without a name. With a command, explains what would become of it. Reads the config and the state alone, so it works
- * while the gateway runs or not. Throws USAGE, and NOT_FOUND for a tool or an agent that does not exist.
+ * short without a name. With a command, explains what would become of it. Reads the config and the state, and tries the
+ * sandboxes as the gateway does at its start, so it works while the gateway runs or not. Throws USAGE, and NOT_FOUND for a tool or an agent that does not exist.
  */
 export async function policyExplain(io: Io, tool: string | undefined, flags: PolicyFlags): Promise<number> {
   const { load, paths } = await loadOptions(io);
@@ -34,6 +35,7 @@ export async function policyExplain(io: Io, tool: string | undefined, flags: Pol
   const machine = new SandboxMachine({ env: io.env, dir: paths.stateSub, contributions: io.contributions });
   if (flags.command !== undefined && tool !== undefined && tool !== "exec") throw notOfExec(tool);
   const named = flags.command === undefined ? tool : "exec";
+  await probeSandboxes(live.agents, machine);
   const explanation = await explainPolicy(live, machine, { ...flags, tool: named });
   const { of, verdicts } = explanation;
   const unknown = verdicts.find((one) => one.unknown !== undefined);

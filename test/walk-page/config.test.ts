@@ -155,4 +155,28 @@ describe.skipIf(!hasChromium)("the config on the page of the built gateway", () 
     expect(saved).not.toContain("idleMinutes");
     expect(await page.content()).not.toContain(SECRET);
   });
+
+  test("the key of an address has the focus within the window: a field, a group, one of a list and a section", async () => {
+    await edit((text) =>
+      text.replace(/"agents": \{/, '$& "list": [{ "id": "main" }, { "id": "clerk", "tools": {} }],'),
+    );
+    const url = await world.home.start();
+    for (const size of [undefined, NARROW])
+      for (const [key, title] of [
+        ["cron.maxConcurrentRuns", undefined],
+        ["channels.telegram", "telegram"],
+        ["agents.list[1].tools", "tools"],
+        ["tools", "tools"],
+      ] as const) {
+        const { page } = await world.browser.open(url, `?view=config&key=${encodeURIComponent(key)}`, size);
+        await page.getByRole("navigation", { name: "Sections of the config" }).waitFor();
+        const focused = page.locator(title === undefined ? "input:focus" : ":is(summary, h2):focus");
+        await focused.waitFor();
+        if (title !== undefined) expect(await focused.locator("code").first().textContent()).toBe(title);
+        const box = await focused.boundingBox();
+        const { height } = page.viewportSize() ?? { height: 0 };
+        expect(box?.y, key).toBeGreaterThanOrEqual(0);
+        expect((box?.y ?? 0) + (box?.height ?? 0), key).toBeLessThanOrEqual(height);
+      }
+  });
 });

@@ -97,14 +97,16 @@ function Leaf(props: FieldProps & { readonly shape: KeyShape }): VNode {
 const isAbove = ({ sought = [] }: ConfigForm, path: ConfigPath): boolean =>
   sought.length > 1 && sought.length >= path.length && path.every((name, at) => String(name) === String(sought[at]));
 
-/** The element of a key: the one that the address names is scrolled to and gets the focus. */
+/** The element of a key: of the one that the address names, the field or the title of the group is scrolled to and gets the focus. */
 function useSought<Place extends HTMLElement>(form: ConfigForm, path: ConfigPath) {
   const place = useRef<Place>(null);
   const isSought = isAbove(form, path) && form.sought?.length === path.length;
   useEffect(() => {
     if (!isSought) return;
-    place.current?.scrollIntoView({ block: "center" });
-    place.current?.querySelector<HTMLElement>("input, select, textarea, summary")?.focus({ preventScroll: true });
+    const control = place.current?.querySelector<HTMLElement>("input, select, textarea, summary");
+    // An open group may be taller than the window: its middle is not where its title is.
+    (control ?? place.current)?.scrollIntoView({ block: "center" });
+    control?.focus({ preventScroll: true });
   }, [isSought, form.sought]);
   return place;
 }

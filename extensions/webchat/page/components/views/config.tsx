@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { keyValue } from "../../config/draft.ts";
 import { keyOf, pathOfKey } from "../../config/form.ts";
 import { foundKeys } from "../../config/search.ts";
@@ -208,6 +208,7 @@ function Sections({ form, name: sought, search, choose }: SectionsProps): VNode 
   const sections: readonly NamedNode[] = shape.kind === "group" ? shape.keys : [];
   const [name, node] = sections.find(([one]) => one === String(form.sought?.[0])) ?? sections[0] ?? ["", {}];
   const inside = shapeOf(node);
+  const heading = useSoughtSection(sought === undefined ? undefined : form.sought);
   return (
     <div class="config">
       <nav aria-label={t("Sections of the config")}>
@@ -224,7 +225,7 @@ function Sections({ form, name: sought, search, choose }: SectionsProps): VNode 
       </nav>
       <section key={name} aria-label={keyTitle(node, name)}>
         {sought !== undefined && <NoKey form={form} name={sought} search={search} />}
-        <h2>
+        <h2 ref={heading} tabIndex={-1}>
           {keyTitle(node, name)} <code>{name}</code>
         </h2>
         <Help node={node} />
@@ -236,6 +237,19 @@ function Sections({ form, name: sought, search, choose }: SectionsProps): VNode 
       </section>
     </div>
   );
+}
+
+/** The heading of a section: that of a whole section which the address names is scrolled to and gets the focus. */
+function useSoughtSection(path: ConfigPath | undefined) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const isWhole = path?.length === 1;
+  useEffect(() => {
+    // Who goes through the sections by their buttons keeps the place.
+    if (!isWhole || document.activeElement?.closest(".config nav")) return;
+    heading.current?.scrollIntoView({ block: "center" });
+    heading.current?.focus({ preventScroll: true });
+  }, [isWhole, path]);
+  return heading;
 }
 
 const MOST = 60;

@@ -30,9 +30,9 @@ export interface HeartbeatPorts {
   agents(): readonly AgentSettings[];
   /** `HEARTBEAT.md` of a workspace; undefined when there is none. */
   checklist(workspace: string): Promise<string | undefined>;
-  place(agent: AgentSettings, settings: HeartbeatSettings, cause: BeatCause): BeatPlace;
+  place(agent: AgentSettings, settings: HeartbeatSettings, cause: BeatCause): Promise<BeatPlace>;
   /** The conversation that gets news of an agent without a heartbeat. */
-  mainOf(agent: AgentSettings): SessionKey;
+  mainOf(agent: AgentSettings): Promise<SessionKey>;
   isBusy(key: SessionKey): boolean;
   isAnyBusy(): boolean;
   /** Adds an event to the next turn of a conversation. Resolves when the event is durable. */
@@ -150,7 +150,7 @@ export class Heartbeats {
     if (!agent) return undefined;
     const now = this.#ports.clock.now();
     const cause = news === undefined ? "asked" : "event";
-    const occasion = { agent, place: this.#placeOf(agent, cause), now, news };
+    const occasion = { agent, place: await this.#placeOf(agent, cause), now, news };
     await this.#begin(occasion, `heartbeat:${id}:${cause}:${now}`, cause);
     return (await this.reports()).find(({ agentId }) => agentId === id);
   }
@@ -162,7 +162,9 @@ export class Heartbeats {
   async tell(id: AgentId, text: string): Promise<boolean> {
     const agent = this.#ports.agents().find((one) => one.id === id);
     if (!agent) return false;
-    const key = hasHeartbeat(agent) ? this.#placeOf(agent, "event").sessionKey : this.#ports.mainOf(agent);
+    const key = hasHeartbeat(agent)
+      ? (await this.#placeOf(agent, "event")).sessionKey
+      : await this.#ports.mainOf(agent);
     await this.#ports.tell(key, text);
     return true;
   }
@@ -193,7 +195,7 @@ export class Heartbeats {
     return this.#ports.agents().filter(hasHeartbeat);
   }
 
-  #placeOf(agent: AgentWithHeartbeat, cause: BeatCause): BeatPlace {
+  #placeOf(agent: AgentWithHeartbeat, cause: BeatCause): Promise<BeatPlace> {
     return this.#ports.place(agent, agent.heartbeat, cause);
   }
 
@@ -225,7 +227,7 @@ export class Heartbeats {
   }
 
   async #consider(agent: AgentWithHeartbeat, slot: number, now: number): Promise<void> {
-    const occasion = { agent, place: this.#placeOf(agent, "interval"), now };
+    const occasion = { agent, place: await this.#placeOf(agent, "interval"), now };
     const { activeHours, everyMs } = agent.heartbeat;
     if (isActive(activeHours, now) || isActive(activeHours, slot + everyMs)) this.#late.delete(agent.id);
     else this.#late.set(agent.id, slot);

@@ -119,8 +119,8 @@ export interface SessionEntry extends SubagentEntry, QueueEntry, ShownEntry, Exe
   lastTo?: string;
   lastAccountId?: string;
   lastThreadId?: string;
-  /** Who wrote last: `channel:id`, with the phone number for an id where the platform has one. */
-  origin?: { readonly provider?: string; readonly from?: string };
+  /** Who wrote last: `channel:id`, with the phone number for an id where the platform has one, and the `@` name. */
+  origin?: { readonly provider?: string; readonly from?: string; readonly username?: string };
 }
 
 /** A line of a transcript in the pi v3 format. `parentId` is null for the first. */

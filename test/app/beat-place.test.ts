@@ -13,9 +13,12 @@ import { recordLog } from "../kit/log.ts";
 import { tableOf } from "../kit/store/session-table.ts";
 import { watchedRows } from "../kit/store/watched-rows.ts";
 
+/** The people who may not write any more. */
+const putOut = new Set<string>();
 let dir: string;
 let sessions: Sessions;
 beforeEach(async () => {
+  putOut.clear();
   dir = await mkdtemp(join(tmpdir(), "openclaw-beat-"));
   sessions = await openSessions({
     dir: join(dir, "sessions"),
@@ -43,6 +46,8 @@ async function used(key: string, updatedAt: number, patch: SessionPatch = {}): P
 const SLACK_WORK: SessionPatch = { lastChannel: "slack", lastAccountId: "work" };
 const telegram = (id: string): SessionPatch => ({ lastChannel: "telegram", lastTo: `telegram:${id}` });
 
+const mayWrite = async (_to: unknown, { id }: { readonly id: string }) => !putOut.has(id);
+
 async function place(heartbeat: object = {}, more: object = {}, cause: "interval" | "event" = "interval") {
   const paths = resolvePaths({ HOME: dir, OPENCLAW_STATE_DIR: dir });
   await writeFile(paths.configPath, JSON.stringify({ ...more, agents: { defaults: { heartbeat } } }));
@@ -54,8 +59,8 @@ async function place(heartbeat: object = {}, more: object = {}, cause: "interval
     });
   const agent = live.defaultAgent;
   if (!agent.heartbeat) throw new Error("no heartbeat");
-  const parts = { live, channels: { status, limits: () => undefined }, sessions };
-  const { to, ...rest } = placeOfBeat(agent, agent.heartbeat, { cause, parts });
+  const parts = { live, channels: { status, limits: () => undefined, mayWrite }, sessions };
+  const { to, ...rest } = await placeOfBeat(agent, agent.heartbeat, { cause, parts });
   return { ...rest, to: to && `${to.channel}:${to.chat.id}` };
 }
 
@@ -143,6 +148,20 @@ describe("the place of a heartbeat", () => {
   it("is the only direct chat that there is, without owners", async () => {
     await used("telegram:default:1", 10, telegram("1"));
     expect(await place()).toMatchObject({ to: "telegram:1" });
+  });
+
+  it("is no direct chat of a person who may not write any more", async () => {
+    await used("telegram:default:1", 10, { ...telegram("1"), origin: { from: "telegram:1" } });
+    await used("telegram:default:2", 20, { ...telegram("2"), origin: { from: "telegram:2" } });
+    putOut.add("2");
+    expect(await place()).toMatchObject({ to: "telegram:1" });
+    putOut.add("1");
+    const problem = expect.stringMatching(/^the person of telegram:2 may not write to the agent any more/);
+    expect(await place()).toMatchObject({ to: "webchat:webchat:default:operator", problem });
+    expect(await place({ target: "telegram" })).toMatchObject({ to: undefined, problem });
+    expect(await place({ target: "telegram" }, OWNERS)).toMatchObject({
+      problem: expect.stringContaining("telegram:1 may not write"),
+    });
   });
 
   it("is no chat where none is wished, and no direct one where those are shut", async () => {

@@ -67,7 +67,7 @@ const own = sessionKey("heartbeat");
 function begin(settings: Partial<HeartbeatSettings> = {}, ports: Partial<HeartbeatPorts> = {}): Heartbeats {
   const heartbeat = { ...SETTINGS, ...settings };
   fixture.rules = { ...fixture.rules, agent: { ...fixture.rules.agent, heartbeat } };
-  const place = (): BeatPlace => {
+  const place = async (): Promise<BeatPlace> => {
     const chat = boot.keyOf("1");
     return heartbeat.isolated ? { to: peer("1"), sessionKey: own, tell: chat } : { to: peer("1"), sessionKey: chat };
   };
@@ -78,7 +78,7 @@ function begin(settings: Partial<HeartbeatSettings> = {}, ports: Partial<Heartbe
     agents: () => [...boot.ports.settings().agents.values()],
     checklist: async () => list,
     place,
-    mainOf: () => boot.keyOf("1"),
+    mainOf: async () => boot.keyOf("1"),
     isBusy: (key) => boot.dispatch.lanes.isBusy(key),
     isAnyBusy: () => boot.dispatch.lanes.runs().length > 0,
     tell: (key, text) => boot.journal.events.add(key, text),

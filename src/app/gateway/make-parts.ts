@@ -280,7 +280,7 @@ function cronReach({
     async alert(job, text, { key, to }) {
       if (to.mode === "webhook") return callForAlert(job, text, to, call);
       const agent = agentId(job.agentId ?? live.defaultAgent.id);
-      const { found, problem } = chatFor(to, { agent, origin: job.sessionKey }, parts);
+      const { found, problem } = await chatFor(to, { agent, origin: job.sessionKey }, parts);
       if (!found) throw new Error(`nobody was told that "${job.name}" failed: ${problem ?? "there is no chat for it"}`);
       const blocks = [{ kind: "notice" as const, markdown: text, because: "error" as const }];
       await core.outbox.deliver({ replyKey: key, to: found.to, blocks });

@@ -92,10 +92,13 @@ export class CronDesk {
   }
 
   /** Where the reports of these jobs go, by id. */
-  destinations(jobs: readonly { readonly id: string }[]): CronDestinations {
+  async destinations(jobs: readonly { readonly id: string }[]): Promise<CronDestinations> {
     const entries = jobs.flatMap(({ id }) => this.#jobs.find(id) ?? []);
-    const places = entries.map(({ job }) => [job.id, destinationOf(job, this.#ports.reach.placeOf(job, "preview"))]);
-    return Object.fromEntries(places);
+    const places = entries.map(async ({ job }) => {
+      const place = await this.#ports.reach.placeOf(job, "preview");
+      return [job.id, destinationOf(job, place)] as const;
+    });
+    return Object.fromEntries(await Promise.all(places));
   }
 
   get(id: string): CronJobView | undefined {
@@ -111,7 +114,7 @@ export class CronDesk {
     const nextRunsAtMs: number[] = [];
     for (let at = entry.runsAtMs; at !== undefined && nextRunsAtMs.length < 3; at = times.next(at))
       nextRunsAtMs.push(at);
-    const place = this.#ports.reach.placeOf(job, "preview");
+    const place = await this.#ports.reach.placeOf(job, "preview");
     return { nextRunsAtMs, runsPerMonth: monthly(entry, this.#ports.clock.now()), ...(await this.#costOf(id)), place };
   }
 

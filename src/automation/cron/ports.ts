@@ -38,7 +38,7 @@ export interface CronJournal {
 /** Access of the scheduler to chats and webhooks. */
 export interface CronReach {
   /** The conversation and chat of a job, by the present config. `run`: the name of the slot. */
-  placeOf(job: CronJob, run: string): CronPlace;
+  placeOf(job: CronJob, run: string): Promise<CronPlace>;
   /**
    * Sends a text about a job to its owner or to the place of the alert. Resolves when the text is in the outbox;
    * rejects when there is no chat for it.

@@ -193,7 +193,7 @@ export class CronScheduler {
 
   async #begin(entry: CronEntry, underway: CronUnderway, { lateMs, event }: CronCause = {}): Promise<void> {
     const { job } = entry;
-    const place = this.#ports.reach.placeOf(job, runNameOf(underway));
+    const place = await this.#ports.reach.placeOf(job, runNameOf(underway));
     const isDropped = place.problem !== undefined && job.delivery?.bestEffort !== true;
     if (isDropped)
       return this.#ends.record(

@@ -18,7 +18,7 @@ export interface HookPorts {
    * The place of the act's turn. `session`: its conversation, unless the turn is for the agent's main one. A text is
    * the reason why there is no place.
    */
-  placeOf(act: HookAct, session: string | undefined): HookPlace | string;
+  placeOf(act: HookAct, session: string | undefined): Promise<HookPlace | string>;
   /** Resolves when the message is durable. */
   receive(messages: readonly InboundMessage[]): Promise<void>;
   readonly signal: AbortSignal;
@@ -74,7 +74,7 @@ export class HookDesk {
     const messages: InboundMessage[] = [];
     for (const [at, act] of acts.entries()) {
       const eventKey = acts.length === 1 ? `hook-${name}` : `hook-${name}-${at}`;
-      const place = this.#placeOf(act, eventKey);
+      const place = await this.#placeOf(act, eventKey);
       if ("error" in place) return place;
       messages.push(hookMessage(act, eventKey, place, now));
     }
@@ -82,12 +82,12 @@ export class HookDesk {
     return Promise.all(messages.map((message) => this.#runOf(message)));
   }
 
-  #placeOf(act: HookAct, eventKey: string): HookPlace | HookRefusal {
+  async #placeOf(act: HookAct, eventKey: string): Promise<HookPlace | HookRefusal> {
     const session = act.kind === "agent" ? this.#sessionOf(act, eventKey) : act.sessionKey;
     if (typeof session === "object") return session;
     if (session !== undefined && !KEY.test(session))
       return { status: 400, error: `sessionKey: at most ${MOST_KEY_CHARS} characters, and no control characters` };
-    const place = this.#ports.placeOf(act, session);
+    const place = await this.#ports.placeOf(act, session);
     return typeof place === "string" ? { status: 400, error: place } : place;
   }
 

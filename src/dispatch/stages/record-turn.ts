@@ -233,7 +233,11 @@ function chatFacts(message: InboundMessage): SessionPatch {
     lastChannel: channel,
     lastTo: `${channel}:${chat.id}`,
     lastAccountId: account,
-    origin: { provider: channel, from: `${channel}:${nameOf(sender)}` },
+    origin: {
+      provider: channel,
+      from: `${channel}:${nameOf(sender)}`,
+      ...(!isGroup && sender.username !== undefined && { username: sender.username }),
+    },
     ...(thread !== undefined && { lastThreadId: thread }),
     ...(isGroup && { groupId: chat.id }),
     ...(isGroup && chat.title !== undefined && { subject: chat.title }),

@@ -123,7 +123,7 @@ function portsOf(world: CronWorld, life: { isOver: boolean }): CronPorts {
     receive: (messages) => receive(world, messages),
     watch: (job) => world.watch(job),
     reach: {
-      placeOf: (job, run) => ({
+      placeOf: async (job, run) => ({
         sessionKey: sessionKey(job.sessionTarget === "isolated" ? `cron:${job.id}:run:${run}` : "main"),
         ...(world.problem !== undefined && { problem: world.problem }),
       }),

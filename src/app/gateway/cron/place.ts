@@ -4,21 +4,21 @@ import { chatOf } from "../../../sessions/chat-of.ts";
 import { buildKey, resolveAlias } from "../../../sessions/keys.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
 import type { CronDestination, CronJob } from "../../../types/cron/job.ts";
-import { agentId, type AgentId, type SessionKey, sessionKey } from "../../../types/ids.ts";
-import { type FoundChat, lastChat, mainKey, namedChat, type PlaceParts } from "../parts/heartbeat-place.ts";
+import { agentId, type AgentId, type SessionKey } from "../../../types/ids.ts";
+import { type FoundChat, lastChat, mainKey, namedChat, type PlaceParts, whyClosed } from "../parts/heartbeat-place.ts";
 
 /**
  * The session in which a job runs and the chat to which it reports, by the current config. `run` is the last part of
  * the session key of an isolated run.
  */
-export function placeOfJob(job: CronJob, run: string, parts: PlaceParts): CronPlace {
+export async function placeOfJob(job: CronJob, run: string, parts: PlaceParts): Promise<CronPlace> {
   const agent = agentId(job.agentId ?? parts.live.defaultAgent.id);
   const session = sessionFor(job, agent, run, parts);
   const problem = agentProblem(agent, parts);
   if (problem !== undefined) return { sessionKey: session, problem };
   if (job.payload.kind === "systemEvent") return ofConversation(session, agent, parts);
   if (job.delivery?.mode !== "announce") return { sessionKey: session };
-  const chat = chatFor(job.delivery, { agent, origin: job.sessionKey }, parts);
+  const chat = await chatFor(job.delivery, { agent, origin: job.sessionKey }, parts);
   if (!chat.found) return { sessionKey: session, problem: chat.problem ?? "there is no chat to report to" };
   return at(session, chat.found, parts);
 }
@@ -34,11 +34,15 @@ function at(session: SessionKey, { to, key }: FoundChat, parts: PlaceParts): Cro
  * The place of a reminder: the chat of its conversation. For an agent's main conversation, that is the chat in which an
  * owner last wrote.
  */
-function ofConversation(session: SessionKey, agent: AgentId, parts: PlaceParts): CronPlace {
+async function ofConversation(session: SessionKey, agent: AgentId, parts: PlaceParts): Promise<CronPlace> {
   const { live, sessions } = parts;
   const own = chatOf(session, sessions.peek(session), live.defaultAgent.id);
-  if (own) return at(session, { to: own, key: session }, parts);
-  const { found } = lastChat(agent, undefined, parts);
+  if (own) {
+    const home = { to: own, key: session };
+    const problem = await whyClosed(home, parts);
+    return problem === undefined ? at(session, home, parts) : { sessionKey: session, problem };
+  }
+  const { found } = await lastChat(agent, undefined, parts);
   return found && found.to.channel !== WEB_CHAT ? at(found.key, found, parts) : { sessionKey: session };
 }
 
@@ -50,7 +54,8 @@ function sessionFor(job: CronJob, agent: AgentId, run: string, { live }: PlacePa
   const defaultAgent = live.defaultAgent.id;
   const { sessionTarget } = job;
   if (sessionTarget.startsWith("session:")) return resolveAlias(sessionTarget.slice("session:".length), defaultAgent);
-  if (sessionTarget === "main") return job.sessionKey ?? mainKey(agent, defaultAgent);
+  if (sessionTarget === "main")
+    return job.sessionKey === undefined ? mainKey(agent, defaultAgent) : resolveAlias(job.sessionKey, defaultAgent);
   return buildKey({ kind: "other", agentId: agent, text: `cron:${job.id}:run:${run}` }, defaultAgent);
 }
 
@@ -64,16 +69,18 @@ interface Chat {
  * The chat that a destination means: the named one, else that of the conversation in which the job was made, else an
  * owner's last.
  */
-export function chatFor(
+export async function chatFor(
   { channel: named, to, ...more }: Wanted,
   { agent, origin }: { readonly agent: AgentId; readonly origin: string | undefined },
   parts: PlaceParts,
-): Chat {
+): Promise<Chat> {
   const channel = named === "last" ? undefined : named;
   if (to !== undefined) return chatCalled(to, { channel, ...more }, parts);
-  const home = origin === undefined ? undefined : chatOfConversation(sessionKey(origin), parts);
+  const home = origin === undefined ? undefined : chatOfConversation(origin, parts);
   const isWanted = home && (channel === undefined || channel === home.to.channel);
-  return isWanted ? { found: home } : lastChat(agent, channel, parts);
+  if (!isWanted) return lastChat(agent, channel, parts);
+  const problem = await whyClosed(home, parts);
+  return problem === undefined ? { found: home } : { problem };
 }
 
 function chatCalled(to: string, { channel, accountId, threadId }: Omit<Wanted, "to">, parts: PlaceParts): Chat {
@@ -83,7 +90,8 @@ function chatCalled(to: string, { channel, accountId, threadId }: Omit<Wanted, "
   return namedChat({ channel: channel ?? prefix, to, accountId, threadId }, parts);
 }
 
-function chatOfConversation(key: SessionKey, { sessions, live }: PlaceParts): FoundChat | undefined {
+function chatOfConversation(named: string, { sessions, live }: PlaceParts): FoundChat | undefined {
+  const key = resolveAlias(named, live.defaultAgent.id);
   const to = chatOf(key, sessions.peek(key), live.defaultAgent.id);
   return to && { to, key };
 }

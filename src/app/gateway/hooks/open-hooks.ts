@@ -53,7 +53,7 @@ export function openWebhooks(parts: DeskParts & Pick<Parts, "log">, others: Webh
  * The conversation in which the turn of a request runs and the chat to which it reports; a text is the reason why it
  * cannot.
  */
-function placeOfHook(act: HookAct, session: string | undefined, parts: PlaceParts): HookPlace | string {
+async function placeOfHook(act: HookAct, session: string | undefined, parts: PlaceParts): Promise<HookPlace | string> {
   const { id: defaultAgent } = parts.live.defaultAgent;
   const agent = agentId(act.agentId ?? defaultAgent);
   const sessionKey = session === undefined ? undefined : keyIn(session, agent, defaultAgent);
@@ -62,7 +62,7 @@ function placeOfHook(act: HookAct, session: string | undefined, parts: PlacePart
   if (act.kind === "wake") return placeOfWake(agent, sessionKey, parts);
   const key = sessionKey ?? keyIn("hook", agent, defaultAgent);
   if (!act.deliver) return { sessionKey: key };
-  const { found, problem } = chatFor(
+  const { found, problem } = await chatFor(
     { channel: act.channel, to: act.to, accountId: act.accountId },
     { agent, origin: undefined },
     parts,
@@ -78,8 +78,8 @@ function keyIn(text: string, agent: AgentId, defaultAgent: AgentId): SessionKey 
   return resolveAlias(key, defaultAgent);
 }
 
-function placeOfWake(agent: AgentId, sessionKey: SessionKey | undefined, parts: PlaceParts): HookPlace {
-  const { found } = lastChat(agent, undefined, parts);
+async function placeOfWake(agent: AgentId, sessionKey: SessionKey | undefined, parts: PlaceParts): Promise<HookPlace> {
+  const { found } = await lastChat(agent, undefined, parts);
   if (sessionKey !== undefined) return { sessionKey, ...(found && { to: found.to }) };
   return found && found.to.channel !== "webchat"
     ? { sessionKey: found.key, to: found.to }

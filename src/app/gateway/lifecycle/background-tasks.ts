@@ -76,7 +76,7 @@ async function tell(refused: CapRefusedCall, { live, core, channels, log }: Part
   const agent = call.agentId ?? live.defaultAgent.id;
   const places = { live, channels, sessions: core.sessions };
   // The notice does not go into the conversation itself, where others may read the spending.
-  const { found, problem } = lastChat(agent, undefined, places);
+  const { found, problem } = await lastChat(agent, undefined, places);
   if (!found) return log.warn("no chat to tell that a budget is used up", { why: problem });
   const markdown =
     `💰 Skipped (${call.cause}): ${text} I do not say this again for this budget. ` +

@@ -130,7 +130,7 @@ const listMethod = (desk: CronDesk, live: Parts["live"]): Method =>
       const page = {
         snapshotRevision,
         ...pageOf(query, jobs.length, total),
-        ...(includeDeliveryPreviews === true && { deliveryPreviews: desk.destinations(jobs) }),
+        ...(includeDeliveryPreviews === true && { deliveryPreviews: await desk.destinations(jobs) }),
       };
       const owned = <T extends { readonly agentId?: string | undefined }>(rows: readonly T[]) =>
         rows.map((row) => ({ ...row, effectiveAgentId: row.agentId ?? defaultAgent }));

@@ -31,7 +31,7 @@ export function createHeartbeats({
     agents: () => (channels.held === undefined ? live.agents : []),
     checklist: (workspace) => readChecklist(join(workspace, CHECKLIST)),
     place: (agent, settings, cause) => placeOfBeat(agent, settings, { cause, parts }),
-    mainOf: ({ id }) => lastChat(id, undefined, parts).found?.key ?? mainKey(id, live.defaultAgent.id),
+    mainOf: async ({ id }) => (await lastChat(id, undefined, parts)).found?.key ?? mainKey(id, live.defaultAgent.id),
     isBusy: (key) => lanes.isBusy(key),
     isAnyBusy: () => lanes.runs().length > 0,
     tell: (key, text) => core.journal.events.add(key, text),

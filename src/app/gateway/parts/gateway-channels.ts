@@ -10,7 +10,7 @@ import type { ChannelLimits, ChannelLink } from "../../../types/chat/channel.ts"
 import { systemClock } from "../../../types/clock.ts";
 import { DEFAULT_ACCOUNT, type AccountId, type ChannelId } from "../../../types/ids.ts";
 import type { Log } from "../../../types/log.ts";
-import type { InboundMessage, Peer } from "../../../types/chat/message.ts";
+import type { InboundMessage, Peer, Sender } from "../../../types/chat/message.ts";
 import type { Method } from "../../../types/method.ts";
 import type { WebClientPort } from "../../../types/chat/web-clients.ts";
 import {
@@ -224,6 +224,11 @@ export class GatewayChannels {
     return this.#channels?.link(channel, account);
   }
 
+  /** Whether a message of this person in a direct chat would be let in now. */
+  mayWrite(from: Peer, sender: Sender): Promise<boolean> {
+    return this.#admission.mayWrite({ from, sender }, this.#core);
+  }
+
   /**
    * Closes one account's connection. The returned function opens it again with the settings of that time, unless the
    * account is off by then.
@@ -351,6 +356,14 @@ class Admission {
     if (verdict.kind === "pass" && this.#isLoop(message, policy))
       return { kind: "drop", why: "a bot that writes too often" };
     return verdict;
+  }
+
+  async mayWrite(
+    who: Pick<InboundMessage, "from" | "sender">,
+    core: Pick<Core, "journal" | "ports"> | undefined,
+  ): Promise<boolean> {
+    const message = { ...who, id: "", eventKey: "", text: "", media: [], mentionsBot: true, receivedAt: 0 };
+    return (await this.judge(message, core)).kind === "pass";
   }
 
   /** Restores the group history of an earlier process. Rejects when the journal cannot be read. */

@@ -3,20 +3,21 @@ import type { BeatCause } from "../../../automation/wake-up.ts";
 import { chatOf, keyOfChat } from "../../../sessions/chat-of.ts";
 import { buildKey, parseKey, resolveAlias } from "../../../sessions/keys.ts";
 import { channelId, DEFAULT_ACCOUNT, type AgentId, type SessionKey } from "../../../types/ids.ts";
-import type { Peer } from "../../../types/chat/message.ts";
+import type { Peer, Sender } from "../../../types/chat/message.ts";
 import { MethodError } from "../../../types/method.ts";
-import type { SessionRow, Sessions } from "../../../types/session.ts";
+import type { SessionEntry, SessionRow, Sessions } from "../../../types/session.ts";
 import type { AgentSettings, HeartbeatSettings } from "../../../types/settings.ts";
 import type { Config } from "../../config/schema/schema.ts";
 import { WEB_CHAT } from "../../contributions/extensions.ts";
 import { targetPeer, type OutgoingParts } from "../../outgoing.ts";
 import type { Live } from "../../live.ts";
 import { createRules } from "../../compose/rules.ts";
+import type { GatewayChannels } from "./gateway-channels.ts";
 import { own } from "../../../utils/own.ts";
 
 export interface PlaceParts {
   readonly live: Live;
-  readonly channels: OutgoingParts["channels"];
+  readonly channels: OutgoingParts["channels"] & Pick<GatewayChannels, "mayWrite">;
   readonly sessions: Pick<Sessions, "newest" | "peek">;
 }
 
@@ -31,13 +32,13 @@ export interface FoundChat {
 }
 
 /** The chat to which an agent's heartbeat delivers, and the conversation in which it runs. */
-export function placeOfBeat(
+export async function placeOfBeat(
   { id }: AgentSettings,
   settings: HeartbeatSettings,
   { cause, parts }: { cause: BeatCause; parts: PlaceParts },
-): BeatPlace {
+): Promise<BeatPlace> {
   const defaultAgent = parts.live.defaultAgent.id;
-  const { found, problem } = allowed(chatFor(id, settings, parts), settings);
+  const { found, problem } = allowed(await chatFor(id, settings, parts), settings);
   // A report is delivered in the conversation that it belongs to.
   const isOwn = settings.isolated && cause !== "event";
   const sessionKey = isOwn ? ownKey(id, defaultAgent) : sharedKey(settings, found, { id, defaultAgent });
@@ -64,7 +65,7 @@ const ownKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
 export const mainKey = (agent: AgentId, defaultAgent: AgentId): SessionKey =>
   buildKey({ kind: "main", agentId: agent }, defaultAgent);
 
-function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts): Chat {
+async function chatFor(agent: AgentId, settings: HeartbeatSettings, parts: PlaceParts): Promise<Chat> {
   const { target, to, accountId } = settings;
   if (target === "none") return {};
   const channel = target === "last" ? undefined : target;
@@ -94,9 +95,11 @@ function keyOf(to: Peer, { live, sessions }: PlaceParts): SessionKey {
   return keyOfChat(to, key, { sessions, defaultAgent: live.defaultAgent.id });
 }
 
-/** The chat in which an owner last wrote: a direct one, or the operator's own on the page. */
-export function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Chat {
-  const chat = directChat(agent, channel, parts);
+/**
+ * The chat in which an owner last wrote: a direct one whose person may still write, or the operator's own on the page.
+ */
+export async function lastChat(agent: AgentId, channel: string | undefined, parts: PlaceParts): Promise<Chat> {
+  const chat = await directChat(agent, channel, parts);
   if (channel !== undefined) return chat;
   const { found: direct, ...why } = chat;
   const web = webChat(agent, parts);
@@ -116,28 +119,64 @@ const usedAt = (chat: UsedChat): number => chat.usedAt ?? 0;
 const SEVERAL = "several people write: name yours in commands.ownerAllowFrom";
 
 /**
- * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. Reads only rows
- * that name an owner, and without owners at most two.
+ * The newest chat of an owner; without owners, the only chat, because its person is the only candidate. A chat whose
+ * person may not write any more is none. Reads only rows that name an owner, and without owners at most two of people
+ * who may write.
  */
-function directChat(
+async function directChat(
   agent: AgentId,
   channel: string | undefined,
-  { live, sessions }: PlaceParts,
-): { readonly found?: UsedChat; readonly problem?: string } {
+  parts: PlaceParts,
+): Promise<{ readonly found?: UsedChat; readonly problem?: string }> {
+  const { live, sessions } = parts;
   const defaultAgent = live.defaultAgent.id;
   const hasOwners = live.config.commands.ownerAllowFrom.length > 0;
   const people = hasOwners ? namesOfOwners(live.config) : undefined;
   let only: UsedChat | undefined;
+  let closed: string | undefined;
   for (const row of sessions.newest({ agent, chatType: "direct", channel, people })) {
     const to = chatOf(row.key, row.entry, defaultAgent);
     if (!to) continue;
+    if (hasOwners && !isOwners(row, to, live.config)) continue;
+    const why = await whyClosed({ to, key: row.key }, parts);
+    closed ??= why;
+    if (why !== undefined) continue;
     const chat = { to, key: row.key, usedAt: row.entry.updatedAt };
-    if (hasOwners && isOwners(row, to, live.config)) return { found: chat };
-    if (!hasOwners && only) return { problem: SEVERAL };
+    if (hasOwners) return { found: chat };
+    // A row that was used meanwhile comes again.
+    if (only && only.key !== row.key) return { problem: SEVERAL };
     only = chat;
   }
-  if (hasOwners) return { problem: "no owner has written in a direct chat yet" };
-  return only ? { found: only } : { problem: "nobody has written there yet" };
+  if (only) return { found: only };
+  const nobody = hasOwners ? "no owner has written in a direct chat yet" : "nobody has written there yet";
+  return { problem: closed ?? nobody };
+}
+
+/**
+ * The reason why a chat gets no answers that nobody in it has asked for: its person may not write any more. Undefined
+ * for a group, and where the person may write.
+ */
+export async function whyClosed(
+  { to, key }: FoundChat,
+  { channels, sessions }: PlaceParts,
+): Promise<string | undefined> {
+  if (to.chat.kind === "group") return undefined;
+  for (const sender of sendersOf(to, key, sessions.peek(key)?.origin))
+    if (await channels.mayWrite(to, sender)) return undefined;
+  return `the person of ${to.channel}:${to.chat.id} may not write to the agent any more: let the person in again, or name another chat`;
+}
+
+/** The names under which a direct chat's person may be let in: that of the last message, the key's and the chat's. */
+function sendersOf({ channel, chat }: Peer, key: SessionKey, origin: SessionEntry["origin"]): readonly Sender[] {
+  const { from = "", username } = origin ?? {};
+  const parsed = parseKey(key);
+  const last = from.startsWith(`${channel}:`) ? [from.slice(channel.length + 1)] : [];
+  const ids = new Set([...last, ...(parsed.kind === "direct" ? [parsed.sender] : []), chat.id]);
+  return [...ids].map((id) => ({
+    id,
+    ...(id.startsWith("+") && { e164: id }),
+    ...(username !== undefined && { username }),
+  }));
 }
 
 /**

@@ -30,7 +30,7 @@ test("a transform that fails after its time is logged twice: as late, and with i
       outbox: { of: async () => [] },
     },
     config: () => config,
-    placeOf: () => "no place",
+    placeOf: async () => "no place",
     receive: async () => undefined,
     signal: new AbortController().signal,
   });

@@ -94,12 +94,12 @@ describe.skipIf(!hasChromium)("the first steps on the page of the built gateway"
     await people.getByRole("region", { name: "Waiting" }).getByText(code).waitFor();
     await tab.shoot("first-steps-owner");
     await people.getByRole("button", { name: "Let in as owner" }).click();
-    await people.getByRole("region", { name: "Let in" }).getByText("owner", { exact: true }).waitFor();
+    await people.getByRole("region", { name: "People let in" }).getByText("owner", { exact: true }).waitFor();
     await expect
       .poll(async () => JSON.parse(await readFile(home.configPath, "utf8")) as unknown, SOON)
       .toMatchObject({ commands: { ownerAllowFrom: [expect.stringMatching(/^telegram:\d+$/)] } });
     await tab.shoot("first-steps-people");
-    const owner = people.getByRole("region", { name: "Let in" }).getByRole("listitem").first();
+    const owner = people.getByRole("region", { name: "People let in" }).getByRole("listitem").first();
     await owner.getByRole("button", { name: "Put out" }).click();
     await people.getByText("Nobody is an owner yet").waitFor();
     await owner.waitFor({ state: "detached" });

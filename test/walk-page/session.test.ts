@@ -88,6 +88,20 @@ describe.skipIf(!hasChromium)("the session on the page of the built gateway", ()
       await page.getByRole("listitem", { name: "tea" }).getByRole("button", { name: "Bring back" }).click();
       if (size === NARROW) await page.getByRole("button", { name: "Sessions" }).click();
       await expect.poll(titles, SOON).toEqual(["tea", "bins", "Main chat"]);
+      // Two conversations that begin alike have names that tell them apart.
+      await page.getByRole("button", { name: "New chat" }).click();
+      await tab.say("bins");
+      await tab.answered("About bins.");
+      if (size === NARROW) await page.getByRole("button", { name: "Sessions" }).click();
+      await expect.poll(titles, SOON).toEqual(["tea", "bins (2)", "bins", "Main chat"]);
+      expect(await page.getByRole("alert").count()).toBe(0);
+      await act("Archive", "bins (2)");
+      await expect.poll(titles, SOON).toEqual(["Main chat", "tea", "bins"]);
+      if (size === NARROW) await page.keyboard.press("Escape");
+      await page.getByRole("heading", { name: "Main chat" }).waitFor();
+      await page.getByRole("button", { name: "Bring back" }).click();
+      await page.getByRole("heading", { name: "bins (2)" }).waitFor();
+      await tab.answered("About bins.");
     },
   );
 

@@ -190,6 +190,8 @@ describe.skipIf(!canRun)("a container of the recipe, by podman", () => {
       const first = await start("first");
       world.telegram.say("are you in a box?");
       await world.told(/are you in a box\?/);
+      // Until the gateway has noted that, it may send the answer once more.
+      await first.logged("delivered");
       execFileSync(podman, ["kill", "--signal", "KILL", "first"], { stdio: "pipe" });
       await first.ended;
       world.telegram.say("and now?");

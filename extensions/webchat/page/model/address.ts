@@ -3,7 +3,7 @@ import { isRecord, stringOr } from "./json.ts";
 import { type PageView, VIEWS } from "./state.ts";
 
 /** A key of what is kept for this gateway: another one may be below another path of the host. */
-const ofGateway = (name: string): string => {
+export const ofGateway = (name: string): string => {
   const path = location.pathname.replace(/[^/]*$/, "");
   return path === "/" ? name : `${name} ${path}`;
 };
@@ -86,7 +86,7 @@ export function setAddress(place: PagePlace): void {
   if (address !== location.pathname + location.search) history.pushState(null, "", address);
 }
 
-const DRAFTS = "openclaw.drafts";
+const DRAFTS = ofGateway("openclaw.drafts");
 /** Conversations and files whose unsent text is kept. */
 const MOST = 50;
 

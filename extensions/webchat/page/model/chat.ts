@@ -283,17 +283,21 @@ export class Chat {
     this.#attempt(this.#patch(sessionKey, { pinned: isPinned }));
   }
 
-  /** Puts a session into the archive. The page then offers to bring it back. */
+  /** Puts a session into the archive; if it is open, opens the main session. The page then offers to bring it back. */
   archive(key: string, title: string): void {
+    const wasOpen = isOpen(this.#store.state(), key);
     const done = this.#patch(key, { archived: true });
-    this.#attempt(done.then(() => this.#store.dispatch({ type: "archived", chat: { key, title } })));
+    this.#attempt(done.then(() => this.#store.dispatch({ type: "archived", chat: { key, title, wasOpen } })));
+    if (wasOpen) this.open("main");
   }
 
   /** Takes the session out of the archive that went there last, or only offers that no more. */
   forgetArchived(bringBack: boolean): void {
     const { archived } = this.#store.state().shown;
     this.#store.dispatch({ type: "archived" });
-    if (archived !== undefined && bringBack) this.#attempt(this.#patch(archived.key, { archived: false }));
+    if (archived === undefined || !bringBack) return;
+    this.#attempt(this.#patch(archived.key, { archived: false }));
+    if (archived.wasOpen) this.open(archived.key);
   }
 
   /** Chooses the model of the open session, as `provider/id`. */
@@ -506,7 +510,20 @@ export class Chat {
       (this.#store.state().transcript.turns.length === 0 || this.#branches.delete(sessionKey)) &&
       openRow(this.#store.state())?.label === undefined;
     if (!isNew || !isOwnChat(sessionKey) || titleOf(message) === "" || message.startsWith("/")) return;
-    await this.#patch(sessionKey, { label: titleOf(message) });
+    const title = titleOf(message);
+    for (const label of [title, ...[2, 3, 4, 5].map((number) => `${title} (${number})`)])
+      if (await this.#mayName(sessionKey, label)) return;
+  }
+
+  /** Whether the name could be given: two conversations have no name in common. */
+  async #mayName(key: string, label: string): Promise<boolean> {
+    try {
+      await this.#patch(key, { label });
+      return true;
+    } catch (error) {
+      if (error instanceof RefusedError) return false;
+      throw error;
+    }
   }
 
   async #delete(key: string): Promise<void> {

@@ -1,10 +1,11 @@
 import { fields, isRecord, list, stringOr } from "./json.ts";
 import type { PageFile } from "./files.ts";
+import { ofGateway } from "./address.ts";
 import { t } from "../words/words.ts";
 
 const DATABASE = "openclaw";
 const FILES = "files";
-const TAB = "openclaw.tab";
+const TAB = ofGateway("openclaw.tab");
 /** Files of a tab that was closed are forgotten after this time. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 

@@ -101,6 +101,7 @@ interface Shown {
 interface ArchivedChat {
   readonly key: string;
   readonly title: string;
+  readonly wasOpen: boolean;
 }
 
 /** A message of the open session that the person writes anew; what comes after it is then left behind. */
@@ -440,5 +441,10 @@ function afterSessions(state: PageState, action: Extract<Action, { type: "sessio
     if (!hasBegun || isBusyWithUnknown || ended(exchange.reply)) return exchange;
     return { ...exchange, reply: { ...exchange.reply, state: "final", phase: undefined } };
   });
-  return { ...state, sessions: rows, catalog: { ...state.catalog, defaultModel, hasOlderSessions }, exchanges };
+  const catalog = { ...state.catalog, defaultModel, hasOlderSessions };
+  const { archived } = state.shown;
+  // A message, or another client, has brought it back.
+  const isBack = archived !== undefined && rows.some(({ key }) => sameSession(state, key, archived.key));
+  const shown = isBack ? { ...state.shown, archived: undefined } : state.shown;
+  return { ...state, sessions: rows, catalog, exchanges, shown };
 }

@@ -100,12 +100,12 @@ export async function pairingRevoke(
 /** The config lets people in by itself, and makes them owners. */
 function stillNamed({ config }: State, channel: string, senderId: string): string {
   const isNamed = JSON.stringify(config.channels[channel] ?? {}).includes(`"${senderId}"`);
-  const owner = config.commands.ownerAllowFrom.map(String).find((one) => isEntryOf(one, channel, senderId));
+  const owner = config.commands.ownerAllowFrom.map(String).filter((one) => isEntryOf(one, channel, senderId));
   return [
     isNamed ? `The config names ${senderId} below channels.${channel} too: look at its allowFrom.\n` : "",
-    owner === undefined
+    owner.length === 0
       ? ""
-      : `${senderId} is still an owner, who may approve commands: take "${owner}" out of commands.ownerAllowFrom.\n`,
+      : `${senderId} is still an owner, who may approve commands: take ${owner.map((one) => `"${one}"`).join(" and ")} out of commands.ownerAllowFrom.\n`,
   ].join("");
 }
 

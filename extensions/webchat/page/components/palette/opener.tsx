@@ -19,9 +19,10 @@ export function usePalette() {
       if (!isMeant || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
       event.preventDefault();
       const shown = document.querySelector<HTMLDialogElement>("dialog[open]");
-      if (shown === null) setOpen((before) => !before);
+      const isPalette = shown?.classList.contains("palette") === true;
       // The browser gives the focus back to where it was when a dialog closes, not when it is taken away.
-      else if (shown.classList.contains("palette")) shown.close();
+      if (isPalette) shown.close();
+      if (isPalette || shown === null) setOpen(!isPalette);
     };
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);

@@ -25,7 +25,7 @@ export function PeopleView({ state, chat }: ViewProps): VNode {
   const { people, problem, act } = usePeople(state, chat);
   const { pairings, owners = [] } = state.people;
   const hasOwners = state.people.owners !== undefined && state.hello?.methods.includes("owners.add") === true;
-  const shown = people?.admitted.map((person) => entryOf(person, owners));
+  const shown = people?.admitted.flatMap((person) => entriesOf(person, owners));
   const others = people?.owners.filter(({ entry }) => shown?.includes(entry) !== true) ?? [];
   return (
     <ViewFrame problems={problem === "" ? [] : [problem]} isRead={people !== undefined}>
@@ -42,12 +42,12 @@ export function PeopleView({ state, chat }: ViewProps): VNode {
           <Waiting key={`${pairing.channel}:${pairing.code}`} pairing={pairing} chat={chat} hasOwners={hasOwners} />
         ))}
       </Group>
-      <Group title={t("Let in")} empty={<p class="hint">{t("Nobody yet.")}</p>}>
+      <Group title={t("People let in")} empty={<p class="hint">{t("Nobody yet.")}</p>}>
         {people?.admitted.map((person) => (
           <Admitted
             key={`${person.channel}:${person.account}:${person.senderId}`}
             person={person}
-            owner={entryOf(person, owners)}
+            ownerBy={entriesOf(person, owners)}
             isElsewhere={people.admitted.some((other) => other !== person && isSamePerson(other, person))}
             hasOwners={hasOwners}
             act={act}
@@ -68,9 +68,9 @@ export function PeopleView({ state, chat }: ViewProps): VNode {
 const isSamePerson = (one: LetIn, other: LetIn): boolean =>
   one.channel === other.channel && one.senderId === other.senderId;
 
-/** The entry in the config that makes somebody an owner. */
-const entryOf = ({ channel, senderId }: LetIn, owners: readonly string[]): string | undefined =>
-  owners.find((entry) => entry === `${channel}:${senderId}` || entry === senderId);
+/** The entries in the config that make somebody an owner. */
+const entriesOf = ({ channel, senderId }: LetIn, owners: readonly string[]): readonly string[] =>
+  owners.filter((entry) => entry === `${channel}:${senderId}` || entry === senderId);
 
 type Wish = readonly [
   method: "owners.add" | "owners.remove" | "pairing.revoke",
@@ -174,27 +174,29 @@ function Waiting({ pairing, chat, hasOwners }: WaitingProps): VNode {
 
 interface AdmittedProps {
   readonly person: LetIn;
-  /** The entry that makes the person an owner. */
-  readonly owner: string | undefined;
+  /** The entries that make the person an owner. */
+  readonly ownerBy: readonly string[];
   /** Whether another account of the channel lets the person in too. */
   readonly isElsewhere: boolean;
   readonly hasOwners: boolean;
   readonly act: Act;
 }
 
-function Admitted({ person, owner, isElsewhere, hasOwners, act }: AdmittedProps): VNode {
+function Admitted({ person, ownerBy, isElsewhere, hasOwners, act }: AdmittedProps): VNode {
   const { channel, account, senderId, at } = person;
   const name = shortNameIn(person.name) ?? senderId;
   // Who may not write any more has no say over commands either.
+  const isOwner = ownerBy.length > 0;
+  const noOwner = ownerBy.map((entry): Wish => ["owners.remove", { entry }]);
   const putOut: readonly Wish[] = [
     ["pairing.revoke", { channel, senderId, accountId: account }],
-    ...(owner === undefined || isElsewhere ? [] : [["owners.remove", { entry: owner }] as const]),
+    ...(isElsewhere ? [] : noOwner),
   ];
   return (
     <li class="channel" aria-label={name}>
       <p>
         <PersonOn name={name} channel={channel} senderId={senderId} />{" "}
-        {owner !== undefined && <span class="tag">{t("owner")}</span>}
+        {isOwner && <span class="tag">{t("owner")}</span>}
       </p>
       <p class="channel-facts">
         {account !== "default" && `${t("account {account}", { account })} · `}
@@ -205,11 +207,9 @@ function Admitted({ person, owner, isElsewhere, hasOwners, act }: AdmittedProps)
           <button
             type="button"
             class="quiet"
-            onClick={() =>
-              act(owner === undefined ? ["owners.add", { channel, senderId }] : ["owners.remove", { entry: owner }])
-            }
+            onClick={() => (isOwner ? act(...noOwner) : act(["owners.add", { channel, senderId }]))}
           >
-            {owner === undefined ? t("Make owner") : t("No longer an owner")}
+            {isOwner ? t("No longer an owner") : t("Make owner")}
           </button>
         )}
         <button type="button" class="quiet danger" onClick={() => act(...putOut)}>

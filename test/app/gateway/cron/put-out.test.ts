@@ -87,3 +87,21 @@ test("who was put out gets no answers of jobs any more, and the run says why", a
   await ask("owners.add", { channel: "telegram", senderId: String(ADA) });
   for (const id of jobs) expect(await run(id)).toMatchObject({ status: "ok" });
 });
+
+test("a person whom allowFrom names by the username stays one who may write", async () => {
+  await fixture.cli("config", "set", "channels.telegram.allowFrom", '["@bea"]');
+  await ask("secrets.reload");
+  const bea = { id: 1002, first_name: "Bea", username: "bea" };
+  // The account may be opened again with its new settings meanwhile.
+  fixture.telegram.say("hello", { from: bea });
+  await until(() => fixture.telegram.shown(bea.id).includes("hi"), "the answer");
+  const home = { sessionKey: `telegram:default:${bea.id}`, delivery: { mode: "announce" } };
+  const id = await job("hers", home);
+  expect(await run(id)).toMatchObject({ status: "ok", deliveryStatus: "delivered" });
+  await fixture.cli("config", "set", "channels.telegram.allowFrom", '["@cleo"]');
+  await ask("secrets.reload");
+  expect(await run(id)).toMatchObject({
+    status: "error",
+    error: expect.stringContaining(`the person of telegram:${bea.id} may not write`),
+  });
+});

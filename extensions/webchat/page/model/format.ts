@@ -21,6 +21,18 @@ const LIFECYCLES: Readonly<Record<string, string>> = {
   unknown: t("unknown"),
 };
 
+const THINKING: Readonly<Record<string, string>> = {
+  off: t("off"),
+  minimal: t("minimal"),
+  low: t("low"),
+  medium: t("medium"),
+  high: t("high"),
+  xhigh: t("xhigh"),
+};
+
+/** A level of thinking, as the gateway names it, for people. */
+export const thinkingText = (level: string): string => ownText(THINKING, level) ?? level;
+
 /** The state of a channel's account, as the gateway names it, for people. */
 export const lifecycleText = (lifecycle: string): string => ownText(LIFECYCLES, lifecycle) ?? lifecycle;
 
@@ -155,6 +167,16 @@ export const timeWithSeconds = (at: number | Date): string => TIME_WITH_SECONDS.
 /** A day and a time of it: `Nov 30, 2026, 3:44 PM`. */
 export const dayAndTime = (at: number | Date): string => DAY_AND_TIME.format(at);
 
+const DAY = new Intl.DateTimeFormat(language(), { dateStyle: "medium" });
+const DAY_OF_UTC = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeZone: "UTC" });
+
+/** A day: `Nov 30, 2026`. A time is that of the browser's zone, and `2026-11-30` is that day everywhere. */
+export function dayText(day: number | string): string {
+  if (typeof day === "number") return DAY.format(day);
+  const at = Date.parse(day);
+  return Number.isNaN(at) ? day : DAY_OF_UTC.format(at);
+}
+
 /** A number of bytes, as a text for people. */
 export function size(bytes: number): string {
   if (bytes < 1024 * 1024) return t("{n} KB", { n: Math.ceil(bytes / 1024) });
@@ -179,10 +201,17 @@ export function lasting(ms: number): string {
 export const seconds = (ms: number): string =>
   t("{n} s", { n: ms < 9950 ? decimal(ms / 1000) : Math.round(ms / 1000) });
 
+/** An amount of money as the language writes it: `$1.20`, `1,20 $`. */
+export const money = (usd: number, digits = 2): string =>
+  usd.toLocaleString(language(), {
+    style: "currency",
+    currency: "USD",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+
 /** As `$1.20` or `$0.0042`; undefined for nothing. */
-export function dollars(usd: number): string | undefined {
-  return usd > 0 ? `$${usd.toFixed(usd >= 0.1 ? 2 : 4)}` : undefined;
-}
+export const dollars = (usd: number): string | undefined => (usd > 0 ? money(usd, usd >= 0.1 ? 2 : 4) : undefined);
 
 /** A length of time as a clock shows it: `0:07`, `12:30`, `1:02:03`. */
 export function clockTime(ms: number): string {

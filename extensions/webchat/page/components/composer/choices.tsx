@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import type { Chat } from "../../model/chat.ts";
 import { isAvailable, type ModelRow } from "../../model/protocol.ts";
+import { thinkingText } from "../../model/format.ts";
 import { openRow } from "../../model/state.ts";
 import type { PageState } from "../../model/state.ts";
 import { t } from "../../words/words.ts";
@@ -64,10 +65,10 @@ export function ThinkingChoice(props: { state: PageState; chat: Chat }): VNode {
       onChange={(event) => props.chat.chooseThinking(event.currentTarget.value)}
     >
       <option value="">{t("Thinking: default")}</option>
-      {!isKnown && <option value={level}>{t("Thinking: {level}", { level })}</option>}
+      {!isKnown && <option value={level}>{t("Thinking: {level}", { level: thinkingText(level) })}</option>}
       {LEVELS.map((item) => (
         <option key={item} value={item}>
-          {t("Thinking: {item}", { item })}
+          {t("Thinking: {item}", { item: thinkingText(item) })}
         </option>
       ))}
     </select>

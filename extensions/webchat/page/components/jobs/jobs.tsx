@@ -1,7 +1,8 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { dayAndTime, seconds, shortCount } from "../../model/format.ts";
+import { channelName, dayAndTime, seconds, shortCount } from "../../model/format.ts";
+import { ownText } from "../../model/json.ts";
 import { useNow } from "../common/hooks.ts";
 import { isEditable, JobForm } from "./job-form.tsx";
 import {
@@ -68,7 +69,7 @@ export function JobsView(props: ViewProps): VNode {
             job={job}
             acting={acting}
             again={jobs.again}
-            goesTo={job.delivery?.mode === "none" ? undefined : deliveryPreviews[job.id]?.label}
+            goesTo={job.delivery?.mode === "none" ? undefined : destinationText(deliveryPreviews[job.id]?.label)}
           />
         ))}
       </RowList>
@@ -208,7 +209,14 @@ function RunRow({ view, run, now, name }: RunProps): VNode {
   return (
     <ListRow
       title={name ?? at}
-      facts={[name && at, run.status, deliveryText(run), run.model, tookText(run), tokensText(run)]}
+      facts={[
+        name && at,
+        ownText(STATUSES, run.status) ?? run.status,
+        deliveryText(run),
+        run.model,
+        tookText(run),
+        tokensText(run),
+      ]}
       error={run.error ?? run.deliveryError}
     >
       {run.summary !== undefined && <RowText text={run.summary} />}
@@ -221,8 +229,34 @@ function RunRow({ view, run, now, name }: RunProps): VNode {
   );
 }
 
-const deliveryText = ({ deliveryStatus }: Run): string | undefined =>
-  deliveryStatus === "not-requested" ? undefined : deliveryStatus?.replaceAll("-", " ");
+const STATUSES: Readonly<Record<string, string>> = {
+  ok: t("ok"),
+  error: t("error"),
+  skipped: t("skipped"),
+};
+
+const DELIVERIES: Readonly<Record<string, string>> = {
+  delivered: t("delivered"),
+  "not-delivered": t("not delivered"),
+  unknown: t("perhaps delivered"),
+};
+
+function deliveryText({ deliveryStatus }: Run): string | undefined {
+  if (deliveryStatus === "not-requested") return undefined;
+  return deliveryStatus && (ownText(DELIVERIES, deliveryStatus) ?? deliveryStatus);
+}
+
+/** Where the answers of a job go, from the gateway's short words for it. */
+function destinationText(label: string | undefined): string | undefined {
+  if (label === "webhook") return t("answers go to a webhook");
+  if (label === "not requested") return t("answers go nowhere");
+  const channel = label?.startsWith(ANNOUNCED) === true ? label.slice(ANNOUNCED.length) : undefined;
+  if (channel === undefined) return label;
+  return channel === "last"
+    ? t("answers go to the chat that was used last")
+    : t("answers go to {channel}", { channel: channelName(channel) });
+}
+const ANNOUNCED = "announce -> ";
 
 const tookText = ({ durationMs }: Run): string | undefined =>
   durationMs === undefined ? undefined : seconds(durationMs);

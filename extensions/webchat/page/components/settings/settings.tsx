@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
-import { sessionTitle, shortCount, dollars } from "../../model/format.ts";
+import { dayText, sessionTitle, shortCount, dollars } from "../../model/format.ts";
 import { SECTIONS } from "../../settings/settings.ts";
 import { openRow, type PageState } from "../../model/state.ts";
 import { Icon } from "../common/icons.tsx";
@@ -109,7 +109,7 @@ function Used({ sessionKey, chat }: { readonly sessionKey: string; readonly chat
       <dl class="rights">
         {read.all.map((day) => (
           <div key={day.day}>
-            <dt>{day.day}</dt>
+            <dt>{dayText(day.day)}</dt>
             <dd>
               {amount(day)} <span class="right-source">{ofSession(day, read.session)}</span>
             </dd>

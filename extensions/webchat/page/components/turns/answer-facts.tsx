@@ -1,8 +1,9 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { Fragment, type VNode } from "preact";
-import { dayAndTime, dollars, seconds } from "../../model/format.ts";
+import { dayAndTime, dollars, seconds, thinkingText } from "../../model/format.ts";
 import { PanelDialog } from "../common/panel.tsx";
 import { useAnswer, type ViewProps } from "../views/view-parts.tsx";
+import { outcomeText, remedyText, triggerText } from "./run-words.ts";
 import { rich } from "../../words/rich.ts";
 import { t } from "../../words/words.ts";
 
@@ -55,8 +56,8 @@ function Receipt({ run }: { readonly run: Run }): VNode {
   const facts: readonly (readonly [string, string | undefined])[] = [
     [t("Model"), nameOf(model)],
     [t("Key"), run.receipt.profile],
-    [t("Began by"), run.receipt.trigger],
-    [t("Ended"), run.result],
+    [t("Began by"), run.receipt.trigger && triggerText(run.receipt.trigger)],
+    [t("Ended"), outcomeText(run.result)],
     [t("Time"), `${dayAndTime(run.at)}, ${seconds(durationMs)}`],
     [t("Calls"), t("{n} of the model", { n: calls })],
     [
@@ -124,16 +125,16 @@ function Why({ receipt }: { readonly receipt: Run["receipt"] }): VNode {
             {outcome === "replied"
               ? t("{model} was asked (thinking {level}) and answered after {time}.", {
                   model: nameOf(model),
-                  level: thinking,
+                  level: thinkingText(thinking),
                   time: seconds(durationMs),
                 })
               : t("{model} was asked (thinking {level}) and ended after {time}: {outcome}.", {
                   model: nameOf(model),
-                  level: thinking,
+                  level: thinkingText(thinking),
                   time: seconds(durationMs),
-                  outcome: [outcome, message].filter(Boolean).join(" – "),
+                  outcome: [outcomeText(outcome), message].filter(Boolean).join(" – "),
                 })}
-            {remedy !== undefined && ` ${t("Next: {remedy}.", { remedy: remedy.replaceAll("_", " ") })}`}
+            {remedy !== undefined && ` ${t("Next: {remedy}.", { remedy: remedyText(remedy) })}`}
           </li>
         ))}
       </ul>

@@ -8,7 +8,8 @@ import type { Pairing } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
 import { ViewFrame, type ViewProps } from "./view-parts.tsx";
 import { rich } from "../../words/rich.ts";
-import { language, t } from "../../words/words.ts";
+import { dayText } from "../../model/format.ts";
+import { t } from "../../words/words.ts";
 
 type LetIn = NonNullable<Answers["pairing.list"]["admitted"]>[number];
 type Linked = Answers["owners.list"]["linked"][number];
@@ -200,7 +201,7 @@ function Admitted({ person, ownerBy, isElsewhere, hasOwners, act }: AdmittedProp
       </p>
       <p class="channel-facts">
         {account !== "default" && `${t("account {account}", { account })} · `}
-        {t("let in on {date}", { date: new Date(at).toLocaleDateString(language()) })}
+        {t("let in on {date}", { date: dayText(at) })}
       </p>
       <p class="channel-actions">
         {hasOwners && (

@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { dollars, sessionTitle, shortCount } from "../../model/format.ts";
+import { dayText, dollars, money, sessionTitle, shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
 import {
   isUsedUp,
@@ -127,7 +127,7 @@ function Days({ cost }: { cost: Answers["usage.cost"] }): VNode {
     <ol class="days" aria-label={isPriced ? t("Cost of each day") : t("Tokens of each day")}>
       {daysBetween(cost.since, cost.until).map((date) => {
         const day = daily.find((one) => one.date === date);
-        const words = `${date}: ${day ? amountText(day) : t("nothing")}`;
+        const words = `${dayText(date)}: ${day ? amountText(day) : t("nothing")}`;
         const height = day ? Math.round((heightOf(day) / most) * 100) : 0;
         return (
           <li key={date} title={words}>
@@ -143,9 +143,7 @@ function Days({ cost }: { cost: Answers["usage.cost"] }): VNode {
 function BudgetRow({ budget }: { budget: Budget }): VNode {
   const { key, what, usd, tokens } = budget;
   const parts = [
-    ...(usd
-      ? [[usd, t("${taken} of ${limit}", { taken: usd.taken.toFixed(2), limit: usd.limit.toFixed(2) })] as const]
-      : []),
+    ...(usd ? [[usd, t("{taken} of {limit}", { taken: money(usd.taken), limit: money(usd.limit) })] as const] : []),
     ...(tokens
       ? [
           [

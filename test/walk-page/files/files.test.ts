@@ -176,12 +176,17 @@ describe.skipIf(!hasChromium)("files and voice messages on the page of the built
     await tab.say("when you are back");
     await page.getByText("Will be sent when the gateway is back").waitFor();
     await page.locator("li.turn.user .file-name").getByText("late.txt").waitFor();
+    const asked = page.waitForEvent("dialog");
+    const reload = page.reload().catch(() => undefined);
+    expect((await asked).type()).toBe("beforeunload");
+    await (await asked).dismiss();
     await world.home.writeConfig({
       ...twoModels(world.model),
       gateway: { port: gateway.port, auth: { token: TOKEN } },
     });
     await world.home.start();
     await tab.answered(/echo: .*when you are back/s);
+    await reload;
     expect(world.model.calls).toHaveLength(1);
     await expect.poll(() => page.locator("li.turn.user .file-name").allInnerTexts(), SOON).toEqual(["late.txt"]);
   });

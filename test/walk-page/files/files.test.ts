@@ -170,23 +170,22 @@ describe.skipIf(!hasChromium)("files and voice messages on the page of the built
     await tab.shoot("files-refused-narrow");
     expect(await overflow(tab)).toBeLessThanOrEqual(0);
     await page.getByRole("button", { name: "Remove one.bin" }).click();
+    await expect.poll(() => page.evaluate("navigator.serviceWorker.controller !== null"), SOON).toBe(true);
     await gateway.kill("SIGTERM");
     await attach(tab, [file("late.txt", "text/plain", "later")]);
     await page.getByRole("button", { name: "Remove late.txt" }).waitFor();
     await tab.say("when you are back");
     await page.getByText("Will be sent when the gateway is back").waitFor();
     await page.locator("li.turn.user .file-name").getByText("late.txt").waitFor();
-    const asked = page.waitForEvent("dialog");
-    const reload = page.reload().catch(() => undefined);
-    expect((await asked).type()).toBe("beforeunload");
-    await (await asked).dismiss();
+    await page.reload();
+    await page.getByText("Will be sent when the gateway is back").waitFor();
+    await page.locator("li.turn.user .file-name").getByText("late.txt").waitFor();
     await world.home.writeConfig({
       ...twoModels(world.model),
       gateway: { port: gateway.port, auth: { token: TOKEN } },
     });
     await world.home.start();
     await tab.answered(/echo: .*when you are back/s);
-    await reload;
     expect(world.model.calls).toHaveLength(1);
     await expect.poll(() => page.locator("li.turn.user .file-name").allInnerTexts(), SOON).toEqual(["late.txt"]);
   });

@@ -28,7 +28,6 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
   const { view } = state.shown;
   useEscape(running && !drawer && view === undefined, chat);
   useTitle(state, running);
-  useAskBeforeLeaving(state.exchanges.some(({ sent }) => sent?.state === "queued" || sent?.state === "sending"));
   useFileDropsIgnored();
   useFocusKept();
   const palette = usePalette();
@@ -104,16 +103,6 @@ function useEscape(running: boolean, chat: Chat): void {
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, [running, chat]);
-}
-
-/** The browser asks before it leaves a page that has messages which the gateway does not have yet: they would be lost. */
-function useAskBeforeLeaving(hasUnsent: boolean): void {
-  useEffect(() => {
-    if (!hasUnsent) return undefined;
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-    window.addEventListener("beforeunload", ask);
-    return () => window.removeEventListener("beforeunload", ask);
-  }, [hasUnsent]);
 }
 
 function useTitle(state: PageState, running: boolean): void {

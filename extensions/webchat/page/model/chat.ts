@@ -17,6 +17,7 @@ import type { Exchange, Sent } from "./exchanges.ts";
 import type { PageFile } from "./files.ts";
 import { agentInKey, isOwnChat, reachedPerson, size, titleOf } from "./format.ts";
 import { fields, stringOr } from "./json.ts";
+import { forgetUnsent, keepUnsent, keptUnsent } from "./kept-files.ts";
 import { type Decision, type Hello, type Pairing, readApproval } from "./protocol.ts";
 import { Reading } from "./reading.ts";
 import { type Editing, isOpen, openRow, type Panel, type PageView } from "./state.ts";
@@ -38,6 +39,7 @@ export class Chat {
   readonly #branches = new Set<string>();
   /** The token in use; stored for the next visit as soon as the gateway accepts it. */
   #token: string | undefined;
+  readonly #unsentTaken: Promise<void>;
 
   constructor(store: Store) {
     this.#store = store;
@@ -56,6 +58,7 @@ export class Chat {
       gap: () => this.#attempt(this.#reading.everything()),
     });
     this.#reading = new Reading(store, this.#connection);
+    this.#unsentTaken = this.#takeUpUnsent();
   }
 
   /**
@@ -108,8 +111,16 @@ export class Chat {
   send(message: string, files: readonly PageFile[]): void {
     const runId = crypto.randomUUID();
     const sent = { text: message, files, state: "queued" as const };
-    this.#store.dispatch({ type: "send", runId, sent, at: Date.now() });
+    const at = Date.now();
+    keepUnsent({ runId, sessionKey: this.#store.state().sessionKey, text: message, at }, files);
+    this.#store.dispatch({ type: "send", runId, sent, at });
     this.#attempt(this.#deliver(runId));
+  }
+
+  /** Shows what was not sent before a reload. The gateway knows a message by its run, so that one which it has is not doubled. */
+  async #takeUpUnsent(): Promise<void> {
+    for (const { runId, sessionKey, text, files, at } of await keptUnsent())
+      this.#store.dispatch({ type: "send", runId, sent: { text, files, state: "queued" }, at, sessionKey });
   }
 
   /** Sends a refused message again, as a new one. */
@@ -367,7 +378,7 @@ export class Chat {
 
   /** Reads the transcript, then sends the queued messages. In this order nothing is lost or shown twice. */
   async #catchUp(): Promise<void> {
-    await this.#reading.everything();
+    await Promise.all([this.#reading.everything(), this.#unsentTaken]);
     this.#caughtUp = true;
     for (const exchange of this.#store.state().exchanges) {
       if (exchange.sent?.state === "queued" || exchange.sent?.state === "sending") await this.#deliver(exchange.runId);
@@ -390,6 +401,7 @@ export class Chat {
     this.#store.dispatch({ type: "sent", runId, state: "sending" });
     try {
       const { status } = await this.#connection.request("chat.send", sendParams(exchange, sent));
+      forgetUnsent(runId);
       this.#store.dispatch({ type: "sent", runId, state: "accepted" });
       // The gateway already had the message. Its run may have ended while the page was disconnected.
       if (status !== "started") await this.#reading.settled();
@@ -501,6 +513,7 @@ export class Chat {
   }
 
   #refuse(runId: string, error: string): void {
+    forgetUnsent(runId);
     this.#store.dispatch({ type: "sent", runId, state: "failed", error });
   }
 

@@ -28,6 +28,72 @@ export async function keptFiles(place: string): Promise<readonly PageFile[]> {
   return list(fields(found)["files"]).filter(isPageFile);
 }
 
+const UNSENT = ofGateway("openclaw.unsent");
+
+/** A message that the gateway does not have yet. */
+interface UnsentMessage {
+  readonly runId: string;
+  readonly sessionKey: string;
+  readonly text: string;
+  readonly at: number;
+  /** How many files it has. */
+  readonly files: number;
+}
+
+/** Keeps a message and its files for a reload of this tab, until `forgetUnsent`. A browser that keeps nothing loses it. */
+export function keepUnsent(message: Omit<UnsentMessage, "files">, files: readonly PageFile[]): void {
+  setUnsent([...readUnsent(), { ...message, files: files.length }]);
+  if (files.length > 0) keepFiles(placeOf(message.runId), files).catch(unkept);
+}
+
+/** Forgets a message that the gateway has, or has refused. */
+export function forgetUnsent(runId: string): void {
+  const all = readUnsent();
+  const message = all.find((one) => one.runId === runId);
+  if (message === undefined) return;
+  setUnsent(all.filter((one) => one !== message));
+  if (message.files > 0) forgetFiles(placeOf(runId)).catch(unkept);
+}
+
+/** The messages that the gateway did not have when the page was left. One whose files were not kept in time is not among them. */
+export async function keptUnsent(): Promise<
+  readonly (Omit<UnsentMessage, "files"> & { files: readonly PageFile[] })[]
+> {
+  const all = readUnsent();
+  const whole = await Promise.all(
+    all.map(async (one) => ({
+      ...one,
+      files: one.files === 0 ? [] : await keptFiles(placeOf(one.runId)).catch(() => []),
+    })),
+  );
+  return whole.filter(({ files }, at) => files.length === all[at]?.files);
+}
+
+const placeOf = (runId: string): string => `unsent ${runId}`;
+const unkept = (): void => undefined;
+
+function setUnsent(all: readonly UnsentMessage[]): void {
+  try {
+    sessionStorage.setItem(UNSENT, JSON.stringify(all));
+  } catch {
+    // The page still has the message until it is left.
+  }
+}
+
+function readUnsent(): readonly UnsentMessage[] {
+  try {
+    const all: unknown = JSON.parse(sessionStorage.getItem(UNSENT) ?? "[]");
+    return Array.isArray(all) ? all.filter(isUnsent) : [];
+  } catch {
+    return [];
+  }
+}
+
+const isUnsent = (value: unknown): value is UnsentMessage =>
+  isRecord(value) &&
+  ["runId", "sessionKey", "text"].every((name) => typeof value[name] === "string") &&
+  ["at", "files"].every((name) => typeof value[name] === "number");
+
 const isPageFile = (value: unknown): value is PageFile =>
   isRecord(value) && ["name", "mimeType", "data"].every((name) => typeof value[name] === "string");
 

@@ -173,7 +173,14 @@ export type Action =
   | { readonly type: "settings"; readonly isOpen: boolean }
   | { readonly type: "given back" }
   | { readonly type: "view"; readonly view: PageView | undefined; readonly key?: string | undefined }
-  | { readonly type: "send"; readonly runId: string; readonly sent: Sent; readonly at: number }
+  | {
+      readonly type: "send";
+      readonly runId: string;
+      readonly sent: Sent;
+      readonly at: number;
+      /** The open session unless given. */
+      readonly sessionKey?: string;
+    }
   | {
       readonly type: "sent";
       readonly runId: string;
@@ -352,9 +359,9 @@ function without(approvals: readonly Approval[], id: string): readonly Approval[
   return approvals.filter((approval) => approval.id !== id);
 }
 
-function newExchange(state: PageState, action: { runId: string; sent: Sent; at: number }): Exchange {
-  const { runId, sent, at } = action;
-  return { runId, sessionKey: state.sessionKey, anchor: state.transcript.last, at, sent, reply: NO_REPLY_YET };
+function newExchange(state: PageState, action: Extract<Action, { type: "send" }>): Exchange {
+  const { runId, sent, at, sessionKey = state.sessionKey } = action;
+  return { runId, sessionKey, anchor: state.transcript.last, at, sent, reply: NO_REPLY_YET };
 }
 
 function withSendState(exchange: Exchange, action: { state: Sent["state"]; error?: string | undefined }): Exchange {

@@ -79,6 +79,8 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
       "[https://bank.example](https://bank.example.evil.example)",
       "![https://bank.example/logo.png](https://evil.example/x.png)",
       "[bänk.example](https://evil.example)",
+      "[bank\u3002example](https://evil.example)",
+      "[mail@bank.example](https://evil.example)",
     ])
       expect(await hostAfter(text), text).toMatch(/evil\.example$/);
     for (const text of [

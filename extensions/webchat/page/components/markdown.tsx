@@ -321,14 +321,18 @@ function wordsOf(inline: Inline): string {
 
 const textOf = (all: readonly Inline[]): string => all.map(wordsOf).join("");
 
-/** Addresses in words: with a scheme or `www`, or a host that is all there is. */
-const ADDRESSES = /(?:https?:\/\/|www\.)\S+|^[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+(?:[/:?#]\S*)?$/giu;
+/** Addresses in words: with a scheme or `www`, or a host or mail address that is all there is. */
+const ADDRESSES = /(?:https?:\/\/|www\.)\S+|^(?:[^\s@/]+@)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+(?:[/:?#]\S*)?$/giu;
+/** Signs that a browser reads as a dot in a host. */
+const DOTS = /[\u3002\uFF0E\uFF61]/g;
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Bidi_Control}]/gu;
 
 /** The host of a link whose words name another one; undefined when they name none, its own, or one that it belongs to. */
 function unnamedHost(href: string, words: string): string | undefined {
   const host = /^https?:/i.test(href) ? hostIn(href) : undefined;
-  const named = [...words.replace(INVISIBLE, "").trim().matchAll(ADDRESSES)].map(([address]) => hostIn(address));
+  const named = [...words.replace(INVISIBLE, "").replace(DOTS, ".").trim().matchAll(ADDRESSES)].map(([address]) =>
+    hostIn(address),
+  );
   const isOwn = (one: string | undefined) => one !== undefined && `.${host ?? ""}`.endsWith(`.${one}`);
   return named.every(isOwn) ? undefined : host;
 }

@@ -263,7 +263,7 @@ interface Taken {
   readonly read: SessionText | typeof UNREADABLE | undefined;
 }
 
-/** Writes the parts that are new and removes those that are gone: a conversation that goes on has few of either. */
+/** Writes the new parts of a file and removes the old ones. A conversation that grows changes few of its parts. */
 function takeFile(db: DatabaseSync, id: number, { file, read }: Taken): void {
   if (!read || read === UNREADABLE) dropFile(db, id, file.path);
   if (!read) return;

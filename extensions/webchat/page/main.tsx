@@ -1,4 +1,4 @@
-import { showTheme } from "./model/theme.ts";
+import { showTheme } from "./browser/theme.ts";
 import { chosenLanguage, language, languageOf, useTexts } from "./words/words.ts";
 import "./style.css";
 

@@ -374,7 +374,7 @@ async function passesLink(from: string, target: string): Promise<boolean> {
   let at = isAbsolute(target) ? sep : from;
   for (const part of target.split(sep).slice(0, -1)) {
     at = join(at, part);
-    // What is not there, or lies behind a file, is no link that leads elsewhere.
+    // A path that does not exist, or that has a file where a directory should be, is no link.
     if ((await unlessNowhere(lstat(at)))?.isSymbolicLink() === true) return true;
   }
   return false;

@@ -78,7 +78,7 @@ export function reachableAddress(host: string, port: number): string | undefined
 }
 
 /**
- * The WebSocket URL behind a TLS proxy on this machine: the first https origin of the config that is not this machine's own.
+ * The WebSocket URL of a TLS proxy on this machine: that of the first https origin in the config whose host is another than this machine's own.
  * Undefined without one.
  */
 export function proxiedAddress(origins: readonly string[], basePath: string): string | undefined {

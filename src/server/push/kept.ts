@@ -98,7 +98,7 @@ export function withinBounds(all: readonly Subscription[], by: PushOwner): Subsc
   return all.filter((one) => !dropped.has(one)).slice(-MOST_SUBSCRIPTIONS);
 }
 
-/** Without what is of no use any more, and without the oldest where it is too much. `now`: epoch milliseconds. */
+/** Leaves out what has expired, and the oldest beyond the bounds. `now`: epoch milliseconds. */
 export const current = ({ told: all, unsent: waiting, ...rest }: Kept, now: number): Kept => ({
   ...rest,
   told: all.filter(({ untilMs }) => untilMs > now).slice(-MOST_TOLD),

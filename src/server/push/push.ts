@@ -398,6 +398,7 @@ export class WebPush {
   /** Changes are kept one after the other. One that the disk does not take is none. */
   #change(nextOf: (now: Kept) => Kept): Promise<Kept> {
     const changed = this.#changing.then(() => this.#write(nextOf(this.#kept)));
+    // The caller learns of the failure; the next change begins all the same.
     this.#changing = changed.catch(() => undefined);
     return changed;
   }

@@ -7,7 +7,7 @@ import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { ViewLinks } from "./views.tsx";
-import { changeColours } from "../model/theme.ts";
+import { changeColours } from "../browser/theme.ts";
 import { chosenLanguage, keepLanguage, LANGUAGES, t } from "../words/words.ts";
 
 interface SidebarProps {

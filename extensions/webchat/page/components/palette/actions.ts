@@ -1,7 +1,7 @@
 import type { Chat } from "../../model/chat.ts";
 import { channelName, plainKey, sessionTitle } from "../../model/format.ts";
 import { agentTitle, isOpen, type PageState, type PageView } from "../../model/state.ts";
-import { chosenTheme, chooseTheme, type Theme, THEMES } from "../../model/theme.ts";
+import { chosenTheme, chooseTheme, type Theme, THEMES } from "../../browser/theme.ts";
 import type { Entry } from "../../palette/entries.ts";
 import { t } from "../../words/words.ts";
 import { copyText } from "../common/clipboard.ts";

@@ -171,7 +171,7 @@ type Done = Pick<StagedSkill, "id" | "version" | "record"> & {
 
 interface Namesake {
   readonly folder: string;
-  /** Whether the agent goes on with this one, and not with the installed one. */
+  /** Whether the agent uses this one, and not the one that was just installed. */
   readonly wins: boolean;
 }
 

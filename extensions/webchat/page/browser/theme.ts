@@ -1,4 +1,4 @@
-import { keep, kept } from "../browser/kept.ts";
+import { keep, kept } from "./kept.ts";
 
 /** The colours of the page: those of the system, or always these. */
 export const THEMES = ["system", "light", "dark"] as const;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { titlesApart } from "../../extensions/webchat/page/model/format.ts";
+import { channelName, rowName, sessionTitle, titlesApart } from "../../extensions/webchat/page/model/format.ts";
 import { NOBODY_KNOWN, partiesOf } from "../../extensions/webchat/page/policy/parties.ts";
 import type { SessionRow } from "../../extensions/webchat/page/model/protocol.ts";
 
@@ -29,6 +29,20 @@ test("conversations of one title are told apart in a list by their time, else by
   expect(titles.get("agent:main:webchat:default:b")).toMatch(/^New chat · Nov 30, 2026, .* · .*b$/);
   expect(titles.get("agent:main:webchat:default:d")).toBe("Tea");
   expect(new Set(titles.values()).size).toBe(5);
+});
+
+test("what a job or another program began is called after it, and never after its key or its prompt", () => {
+  const title = (key: string, row: object) => sessionTitle(key, rowName({ key, ...row }));
+  const derivedTitle = "[cron:1f0c Morning report] How is the weather?";
+  for (const key of ["cron:1f0c:run:asked-2", "agent:main:cron:1f0c:run:99", "agent:work:cron:1f0c:run:99"]) {
+    expect(title(key, { displayName: "Morning report", derivedTitle: "Morning report" })).toBe("Job: Morning report");
+    expect(title(key, { derivedTitle })).toBe("Run of a job");
+    expect(title(key, { label: "Rain", displayName: "Morning report" })).toBe("Rain");
+    expect(channelName(key)).toBe("Job");
+  }
+  expect(title("agent:main:hook:4", { displayName: "Build server" })).toBe("Webhook: Build server");
+  expect(title("telegram:default:1", { displayName: "Ada", derivedTitle: "Ada" })).toBe("Ada");
+  expect(title("webchat:default:a", { derivedTitle: "How is the weather?" })).toBe("How is the weather?");
 });
 
 test("the view of tools offers every conversation by a title of its own", () => {

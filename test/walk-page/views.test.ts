@@ -79,6 +79,12 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await plants.getByRole("button", { name: /: show its runs$/ }).click();
     await runs.getByRole("button", { name: "Open its conversation" }).click();
     await tab.page.locator("li.turn.assistant").filter({ hasText: "Water the fern." }).waitFor();
+    await tab.page.getByRole("heading", { level: 1, name: "Job: plants" }).waitFor();
+    await tab.page.locator(".session.open").getByText("Job: plants").waitFor();
+    await visit(tab, "All chats");
+    await tab.page.getByRole("searchbox").fill("plants");
+    await tab.page.getByRole("listitem", { name: "Job: plants" }).waitFor();
+    await tab.shoot("jobs-conversation");
   });
 
   test("a job is added by a form, which says what is missing, and changed", async () => {

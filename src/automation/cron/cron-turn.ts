@@ -1,7 +1,7 @@
 import { stripHeartbeatToken } from "../../reply/heartbeat-token.ts";
 import type { InboundMessage } from "../../types/chat/message.ts";
 import type { Principal } from "../../types/run/principal.ts";
-import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind } from "../../types/run/turn-kind.ts";
+import type { AnswerFilter, EndedTurnRef, TurnEndPorts, TurnKind, TurnRef } from "../../types/run/turn-kind.ts";
 import type { Session } from "../../types/session.ts";
 import { wrapUntrusted } from "../../utils/text/untrusted.ts";
 import { commandCall, withoutBlock } from "./command/command-call.ts";
@@ -41,6 +41,7 @@ export const CRON_TURN: TurnKind = {
   call: ({ options }) => options?.cron?.command && commandCall(options.cron.command),
   promptFiles: ({ options }) => (options?.cron?.isLight === true ? [] : undefined),
   systemPrompt: ({ options }) => (options?.cron?.event === undefined ? CONTRACT : undefined),
+  begin,
   filter: ({ options }) => filterOf(options?.cron?.name ?? "task"),
   end,
 };
@@ -48,6 +49,15 @@ export const CRON_TURN: TurnKind = {
 function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   const { jobId = "unknown", setUpBy = "guest", name } = options?.cron ?? {};
   return { kind: "automation", id: `cron:${jobId}`, setUpBy, ...(name !== undefined && { name }) };
+}
+
+/** Whether a key is that of an isolated run of a job, whose conversation is removed after a while. */
+export const isCronKey = (key: string): boolean => /(?:^|:)cron:[^:]+:run:/.test(key);
+
+/** Gives the conversation of an isolated run the name that its job has now, so that people know it also without the job. */
+async function begin({ message }: TurnRef, session: Session): Promise<void> {
+  const name = message.options?.cron?.name;
+  if (name !== undefined && isCronKey(session.key)) await session.update({ displayName: name });
 }
 
 /** Filter of an answer: a text that only acknowledges is not sent, and a failure is sent as one. */

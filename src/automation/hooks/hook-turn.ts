@@ -1,6 +1,8 @@
+import { parseKey } from "../../sessions/keys.ts";
 import type { HookTurn, InboundMessage } from "../../types/chat/message.ts";
 import type { Principal } from "../../types/run/principal.ts";
-import type { TurnKind } from "../../types/run/turn-kind.ts";
+import type { TurnKind, TurnRef } from "../../types/run/turn-kind.ts";
+import type { Session } from "../../types/session.ts";
 
 /** Name of the turn kind in messages. */
 export const HOOK_KIND = "hook";
@@ -28,6 +30,7 @@ export const HOOK_TURN: TurnKind = {
   refusals: "logged",
   answer: "whole",
   maintenance: "full",
+  begin,
   news: ({ options }) => options?.hook?.event,
   isForNextTurn: ({ options }) => options?.hook?.isForNextTurn === true,
   systemPrompt: ({ options }) => (options?.hook?.event === undefined ? contractOf(options?.hook) : undefined),
@@ -37,4 +40,12 @@ const contractOf = (turn: HookTurn | undefined): string => (turn?.isOwn ? OWN_CO
 
 function actsFor({ options }: Pick<InboundMessage, "options">): Principal {
   return { kind: "automation", id: `hook:${options?.hook?.name ?? "unknown"}`, setUpBy: "owner" };
+}
+
+/** Gives a conversation that only requests have the name of the latest of them. */
+async function begin({ message }: TurnRef, session: Session): Promise<void> {
+  const name = message.options?.hook?.name;
+  const key = parseKey(session.key);
+  if (name !== undefined && key.kind === "other" && key.text.startsWith("hook:"))
+    await session.update({ displayName: name });
 }

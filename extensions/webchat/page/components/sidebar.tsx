@@ -166,8 +166,10 @@ function RenameForm(props: AskProps): VNode {
   const { row, chat, close } = props;
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.select(), []);
+  const title = sessionTitle(row.key, row.label);
   const save = (): void => {
-    chat.rename(row.key, field.current?.value.trim() ?? "");
+    const name = field.current?.value.trim() ?? "";
+    if (name !== title) chat.rename(row.key, name);
     close();
   };
   return (
@@ -176,7 +178,7 @@ function RenameForm(props: AskProps): VNode {
         <input
           ref={field}
           aria-label={t("Name of the session")}
-          defaultValue={sessionTitle(row.key, row.label)}
+          defaultValue={title}
           onKeyDown={(event) => event.key === "Escape" && (event.stopPropagation(), event.preventDefault(), close())}
         />
         <button type="submit" class="primary">

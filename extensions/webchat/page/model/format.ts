@@ -1,4 +1,4 @@
-import { ownText } from "./json.ts";
+import { nonEmpty, ownText } from "./json.ts";
 import { language, seen, t } from "../words/words.ts";
 
 const CHANNELS: Readonly<Record<string, string>> = {
@@ -10,6 +10,9 @@ const CHANNELS: Readonly<Record<string, string>> = {
   webchat: t("Web"),
   whatsapp: "WhatsApp",
 };
+
+/** The first words of keys of conversations that the gateway begins by itself. */
+const BEGUN: Readonly<Record<string, string>> = { cron: t("Job"), hook: t("Webhook") };
 
 const LIFECYCLES: Readonly<Record<string, string>> = {
   off: t("off"),
@@ -57,7 +60,7 @@ export const isOwnChat = (key: string): boolean =>
 /** The channel of a session key, as a text for people. */
 export function channelName(key: string): string {
   const channel = withoutAgent(key).split(":")[0] ?? "";
-  return ownText(CHANNELS, channel) ?? seen(channel);
+  return ownText(CHANNELS, channel) ?? ownText(BEGUN, channel) ?? seen(channel);
 }
 
 /** The chat app of a conversation with somebody else; undefined for the operator's own, and those of subagents. */
@@ -79,6 +82,27 @@ export function reachedPerson(key: string) {
 
 const MOST_LABEL = 512;
 
+interface Named {
+  readonly key: string;
+  readonly label?: unknown;
+  readonly displayName?: unknown;
+  readonly derivedTitle?: unknown;
+}
+
+/**
+ * The name of a session in a list of the gateway: the one that a person gave it, else that of its person, group, job or
+ * webhook, else its beginning; undefined when it has none.
+ */
+export function rowName({ key, label, displayName, derivedTitle }: Named): string | undefined {
+  const given = nonEmpty(label);
+  if (given !== undefined) return given;
+  const name = nonEmpty(displayName);
+  const begun = ownText(BEGUN, withoutAgent(key).split(":")[0] ?? "");
+  // No person wrote its beginning.
+  if (begun !== undefined) return name && t("{kind}: {name}", { kind: begun, name });
+  return name ?? nonEmpty(derivedTitle);
+}
+
 /** The title of a session: its label in one line, else where it takes place. */
 export function sessionTitle(key: string, label?: string): string {
   if (label !== undefined) return seen(label.replace(/\s+/g, " ")).slice(0, MOST_LABEL);
@@ -87,6 +111,7 @@ export function sessionTitle(key: string, label?: string): string {
   if (plain.startsWith("webchat:")) return t("New chat");
   const subagent = plain.split("::")[1];
   if (subagent !== undefined) return t("Subagent {subagent}", { subagent });
+  if (/^cron:[^:]+:run:/.test(plain)) return t("Run of a job");
   const group = /:group:(.+)$/.exec(plain)?.[1];
   const peer = group === undefined ? plain.split(":").at(-1) : t("group {group}", { group });
   return seen(`${channelName(key)} · ${unescaped(peer ?? plain)}`);

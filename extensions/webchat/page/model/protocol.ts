@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import { rowName } from "./format.ts";
 import { fields, isRecord, readJsonText, shortNameIn, nonEmpty, number, strings, stringOr, timeIn } from "./json.ts";
 import { t } from "../words/words.ts";
 
@@ -146,7 +147,7 @@ function readSession(key: string, row: Partial<Answers["sessions.list"]["session
   const activeRuns = strings(row.activeRunIds);
   return {
     key,
-    label: nonEmpty(row.label) ?? nonEmpty(row.displayName),
+    label: rowName({ key, label: row.label, displayName: row.displayName }),
     updatedAt: timeIn(row.updatedAt),
     pinnedAt: timeIn(row.pinnedAt),
     tokens: {

@@ -95,6 +95,3 @@ function chatOfConversation(named: string, { sessions, live }: PlaceParts): Foun
   const to = chatOf(key, sessions.peek(key), live.defaultAgent.id);
   return to && { to, key };
 }
-
-/** Whether a key is that of an isolated run of a job, whose conversation is removed after a while. */
-export const isCronKey = (key: string): boolean => /(?:^|:)cron:[^:]+:run:/.test(key);

@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { sessionTitle } from "../../model/format.ts";
-import { nonEmpty } from "../../model/json.ts";
+import { rowName, sessionTitle } from "../../model/format.ts";
 import { type Entry, type EntryGroup, findEntries, type FoundGroup } from "../../palette/entries.ts";
 import { seen, t } from "../../words/words.ts";
 import { actionsOf, conversationEntry, type PaletteView, type PaletteScene } from "./actions.ts";
@@ -166,11 +165,9 @@ function useConversations({ state, chat }: PaletteScene, query: string) {
     let isWanted = true;
     chat.ask("sessions.list", { search: query, limit: MOST, includeDerivedTitles: true }).then(
       ({ sessions }) => {
-        const rows = sessions.map(({ key, label, displayName, derivedTitle }) => ({
-          key,
-          title: sessionTitle(key, nonEmpty(label) ?? nonEmpty(displayName) ?? nonEmpty(derivedTitle)),
-        }));
-        const entries = rows.map(({ key, title }) => conversationEntry({ state, chat }, key, title));
+        const entries = sessions.map((row) =>
+          conversationEntry({ state, chat }, row.key, sessionTitle(row.key, rowName(row))),
+        );
         if (isWanted) setAnswer({ query, entries });
       },
       // What the page lists is found all the same.

@@ -1,8 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { channelName, sessionTitle } from "../../model/format.ts";
-import { nonEmpty } from "../../model/json.ts";
+import { channelName, rowName, sessionTitle } from "../../model/format.ts";
 import { agentTitle } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
 import {
@@ -124,8 +123,7 @@ function ConversationRow({ row, view, acting }: { row: Listed; view: ViewProps; 
   );
 }
 
-const titleOf = ({ key, label, displayName, derivedTitle }: Listed): string =>
-  sessionTitle(key, nonEmpty(label) ?? nonEmpty(displayName) ?? nonEmpty(derivedTitle));
+const titleOf = (row: Listed): string => sessionTitle(row.key, rowName(row));
 
 /** Messages with the words, in any conversation. */
 function Said({ view, query }: { view: ViewProps; query: string }): VNode {

@@ -81,6 +81,9 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
       "[bänk.example](https://evil.example)",
       "[bank\u3002example](https://evil.example)",
       "[mail@bank.example](https://evil.example)",
+      "[see bank.example\nfor more](https://evil.example)",
+      "[![see bank.example](https://x.org/l.png)](https://evil.example)",
+      "[mail@bank.example](mailto:x@evil.example)",
     ])
       expect(await hostAfter(text), text).toMatch(/evil\.example$/);
     for (const text of [
@@ -111,6 +114,28 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
     ["a\nb<br>c", "a<br>b<br>c"],
   ])("%j", async (text, html) => {
     expect(await shown(text)).toContain(`<div class="piece"><p>${html}</p></div>`);
+  });
+
+  test.each([
+    ["[![the logo](https://x.org/l.png)](https://y.org)", "the logo"],
+    ["[![](https://x.org/l.png)](https://y.org)", "image"],
+    [
+      "[![dot](data:image/gif;base64,R0lGODlhAQABAAAAACw=)](https://y.org)",
+      '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=" alt="dot">',
+    ],
+    ["[a ![b](https://x.org/l.png) **c**](https://y.org)", "a b <strong>c</strong>"],
+    ["[a[^1]](https://y.org)\n\n[^1]: b", "a<sup>1</sup>"],
+  ])("%j has nothing in its link that the keyboard reaches", async (text, inside) => {
+    expect(await shown(text)).toContain(
+      `<p><a href="https://y.org" target="_blank" rel="noopener noreferrer">${inside}</a></p>`,
+    );
+    expect(await page.locator("a :is(a, button, [tabindex])").count()).toBe(0);
+  });
+
+  test("of an image in a link that is none is a link to the image", async () => {
+    expect(await shown("[![b](https://x.org/l.png)](ftp://c)")).toContain(
+      '<p><a href="https://x.org/l.png" target="_blank" rel="noopener noreferrer">b</a></p>',
+    );
   });
 
   test("that shows nothing is shown as its source", async () => {

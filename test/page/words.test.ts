@@ -23,7 +23,7 @@ const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
 
 /** Calls whose own texts are names, and are not shown. */
 const NAMES =
-  /(?:^|\.)(?:ask|dispatch|exec|test|match|split|join|startsWith|endsWith|includes|querySelector(?:All)?|getItem|setItem|removeItem|closest|replace|replaceAll|addEventListener|removeEventListener|visit|listen|matchMedia|warn)$/;
+  /(?:^|\.)(?:ask|dispatch|exec|test|match|split|join|startsWith|endsWith|includes|querySelector(?:All)?|getItem|setItem|removeItem|closest|replace|replaceAll|addEventListener|removeEventListener|visit|listen|matchMedia|warn|setOf)$/;
 /** Attributes whose values are shown or read to a person. */
 const SHOWN = new Set("aria-label title placeholder alt label sure empty hint none heading".split(" "));
 /** Attributes whose values are names. */

@@ -5,6 +5,7 @@ import { useContext, useId, useMemo, useRef, useState } from "preact/hooks";
 import { withNoteMarks, withoutFootnotes, type Footnote } from "../markdown/footnotes.ts";
 import { asWritten, hasFormula, withFormulas, withoutFormulas, type Formula } from "../markdown/formulas.ts";
 import type { highlighted as Highlighted } from "../markdown/highlight.ts";
+import { unnamedPlace } from "../markdown/links.ts";
 import { markdownPieces } from "../markdown/markdown.ts";
 import type { Piece } from "../markdown/markdown.ts";
 import { copyText } from "./common/clipboard.ts";
@@ -107,27 +108,31 @@ function WrittenText({ text }: { readonly text: string }): VNode {
 
 /** A text with the marks of its footnotes. */
 function NotedText({ text }: { readonly text: string }): VNode {
-  const { id, notes } = useContext(PartsOfText);
+  const { notes } = useContext(PartsOfText);
   return (
     <>
       {withNoteMarks(text, notes).map((piece, at) =>
-        typeof piece === "string" ? (
-          piece
-        ) : (
-          <sup key={at}>
-            <button
-              type="button"
-              class="link"
-              id={markId(id, piece)}
-              aria-label={t("Footnote {at}", { at: piece + 1 })}
-              onClick={() => goTo(noteId(id, piece))}
-            >
-              {piece + 1}
-            </button>
-          </sup>
-        ),
+        typeof piece === "string" ? piece : <NoteMark key={at} at={piece} />,
       )}
     </>
+  );
+}
+
+function NoteMark({ at }: { readonly at: number }): VNode {
+  const { id } = useContext(PartsOfText);
+  if (useContext(InLink)) return <sup>{at + 1}</sup>;
+  return (
+    <sup>
+      <button
+        type="button"
+        class="link"
+        id={markId(id, at)}
+        aria-label={t("Footnote {at}", { at: at + 1 })}
+        onClick={() => goTo(noteId(id, at))}
+      >
+        {at + 1}
+      </button>
+    </sup>
   );
 }
 
@@ -288,54 +293,57 @@ function inlineView(inline: Inline): ComponentChildren {
         </span>
       );
     case "link":
-      return inline.children.length > 0
-        ? link(inline.href, inlines(inline.children), textOf(inline.children))
-        : link(inline.href, inline.href);
+      return inline.children.length > 0 ? (
+        <LinkView href={inline.href} words={textOf(inline.children)}>
+          {inlines(inline.children)}
+        </LinkView>
+      ) : (
+        <LinkView href={inline.href} words="">
+          {inline.href}
+        </LinkView>
+      );
     case "image":
-      return imageView(inline.src, inline.alt || t("image"));
+      return <ImageView src={inline.src} alt={inline.alt || t("image")} />;
   }
 }
 
-/** Only data URLs become images: fetching another image would reveal the reader's address to its host. */
-const imageView = (src: string, alt: string): ComponentChildren =>
-  /^data:image\/(?!svg)/i.test(src) ? <img src={src} alt={alt} /> : link(src, alt, alt);
+/** Whether a link is around: there is nothing else in a link that the pointer or the keyboard could reach. */
+const InLink = createContext(false);
 
-/** A link. One whose words name another host than it leads to is followed by the host to which it leads. */
-function link(href: string, label: ComponentChildren, words = ""): ComponentChildren {
-  if (!SCHEMES.test(href)) return label;
-  const host = unnamedHost(href, words);
+/** Only data URLs become images: fetching another image would reveal the reader's address to its host. */
+function ImageView({ src, alt }: { readonly src: string; readonly alt: string }): VNode {
+  if (/^data:image\/(?!svg)/i.test(src)) return <img src={src} alt={alt} />;
+  return (
+    <LinkView href={src} words={alt}>
+      {alt}
+    </LinkView>
+  );
+}
+
+interface LinkProps {
+  readonly href: string;
+  readonly words: string;
+  readonly children: ComponentChildren;
+}
+
+/** A link. One whose words name another place than it leads to is followed by the place to which it leads. */
+function LinkView({ href, words, children }: LinkProps): VNode {
+  if (useContext(InLink) || !SCHEMES.test(href)) return <>{children}</>;
+  const place = unnamedPlace(href, words);
   return (
     <>
       <a href={href} target="_blank" rel="noopener noreferrer">
-        {label}
+        <InLink.Provider value={true}>{children}</InLink.Provider>
       </a>
-      {host !== undefined && <span class="link-host"> ({host})</span>}
+      {place !== undefined && <span class="link-host"> ({place})</span>}
     </>
   );
 }
 
 function wordsOf(inline: Inline): string {
   if ("children" in inline) return textOf(inline.children);
-  return "text" in inline ? inline.text : "";
+  if (inline.type === "break") return " ";
+  return inline.type === "image" ? inline.alt : inline.text;
 }
 
 const textOf = (all: readonly Inline[]): string => all.map(wordsOf).join("");
-
-/** Addresses in words: with a scheme or `www`, or a host or mail address that is all there is. */
-const ADDRESSES = /(?:https?:\/\/|www\.)\S+|^(?:[^\s@/]+@)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+(?:[/:?#]\S*)?$/giu;
-/** Signs that a browser reads as a dot in a host. */
-const DOTS = /[\u3002\uFF0E\uFF61]/g;
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Bidi_Control}]/gu;
-
-/** The host of a link whose words name another one; undefined when they name none, its own, or one that it belongs to. */
-function unnamedHost(href: string, words: string): string | undefined {
-  const host = /^https?:/i.test(href) ? hostIn(href) : undefined;
-  const named = [...words.replace(INVISIBLE, "").replace(DOTS, ".").trim().matchAll(ADDRESSES)].map(([address]) =>
-    hostIn(address),
-  );
-  const isOwn = (one: string | undefined) => one !== undefined && `.${host ?? ""}`.endsWith(`.${one}`);
-  return named.every(isOwn) ? undefined : host;
-}
-
-const hostIn = (address: string): string | undefined =>
-  URL.parse(/^https?:/i.test(address) ? address : `https://${address}`)?.hostname.replace(/^www\./, "");

@@ -1,10 +1,12 @@
 import { render } from "preact";
 import { placeInAddress, takeTokens } from "./model/address.ts";
 import { Chat } from "./model/chat.ts";
+import { claimKept } from "./model/kept-files.ts";
 import { App } from "./components/app.tsx";
 import { createStore } from "./model/store.ts";
 
 const root = document.getElementById("app");
+await claimKept();
 const store = createStore(placeInAddress());
 const chat = new Chat(store);
 let isScheduled = false;

@@ -1,4 +1,4 @@
-import { fields, isRecord, list, stringOr } from "./json.ts";
+import { fields, isRecord, list } from "./json.ts";
 import type { PageFile } from "./files.ts";
 import { ofGateway } from "./address.ts";
 import { t } from "../words/words.ts";
@@ -8,6 +8,54 @@ const FILES = "files";
 const TAB = ofGateway("openclaw.tab");
 /** Files of a tab that was closed are forgotten after this time. */
 const KEPT_MS = 7 * 24 * 3_600_000;
+/** What this tab is called in the database. */
+const own = { tab: "" };
+
+/**
+ * Makes what is kept that of this tab alone. A browser that duplicates a tab copies its session storage, and so its id: the duplicate
+ * gets another id and copies of the files that were not sent. The messages that the gateway does not have stay with the first tab,
+ * which sends them. To be called before the functions below. Never rejects.
+ */
+export async function claimKept(): Promise<void> {
+  own.tab = crypto.randomUUID();
+  try {
+    const before = sessionStorage.getItem(TAB);
+    const wasLeft = sessionStorage.getItem(IN_USE) === null;
+    if (before !== null && (wasLeft || (await isFree(lockOf(before))))) return claimId(before);
+    claimId(own.tab);
+    if (before === null) return;
+    setUnsent([]);
+    await copyFiles(before);
+  } catch (error) {
+    console.warn("the browser keeps nothing for this tab", error);
+  }
+}
+
+/** Set from when a document has the id until it is left, so that a reload need not wait until the document before it is gone. */
+const IN_USE = `${TAB} in use`;
+const lockOf = (id: string): string => `openclaw.tab ${id}`;
+
+/** Whether no document has the id: the mark is also there after a crash. A browser without locks cannot tell. */
+async function isFree(name: string): Promise<boolean> {
+  const { held = [] } = (await locks()?.query()) ?? {};
+  return held.every((lock) => lock.name !== name);
+}
+
+/** Pages without https have none. */
+const locks = (): LockManager | undefined => ("locks" in navigator ? navigator.locks : undefined);
+
+function claimId(id: string): void {
+  own.tab = id;
+  const mark = (): void => sessionStorage.setItem(IN_USE, "1");
+  sessionStorage.setItem(TAB, id);
+  mark();
+  window.addEventListener("pagehide", () => sessionStorage.removeItem(IN_USE));
+  window.addEventListener("pageshow", mark);
+  // Until the document is gone.
+  locks()
+    ?.request(lockOf(id), () => new Promise<void>(() => undefined))
+    .catch((error: unknown) => console.warn("the tab could not be claimed", error));
+}
 
 /** Keeps the unsent files of a conversation for a reload of this tab. Rejects when the browser keeps nothing. */
 export async function keepFiles(place: string, files: readonly PageFile[]): Promise<void> {
@@ -69,7 +117,8 @@ export async function keptUnsent(): Promise<
   return whole.filter(({ files }, at) => files.length === all[at]?.files);
 }
 
-const placeOf = (runId: string): string => `unsent ${runId}`;
+const OF_UNSENT = "unsent ";
+const placeOf = (runId: string): string => OF_UNSENT + runId;
 const unkept = (): void => undefined;
 
 function setUnsent(all: readonly UnsentMessage[]): void {
@@ -98,10 +147,21 @@ const isPageFile = (value: unknown): value is PageFile =>
   isRecord(value) && ["name", "mimeType", "data"].every((name) => typeof value[name] === "string");
 
 /** Tabs keep the files of one conversation apart, as they keep its text. */
-function placeInTab(place: string): string {
-  const tab = stringOr(sessionStorage.getItem(TAB)) || crypto.randomUUID();
-  sessionStorage.setItem(TAB, tab);
-  return `${tab} ${place}`;
+const placeInTab = (place: string): string => `${own.tab} ${place}`;
+
+/** Copies the unsent files of another tab, without those of its messages. */
+async function copyFiles(from: string): Promise<void> {
+  const beginning = `${from} `;
+  await inStore((store) => {
+    const all = store.getAll(IDBKeyRange.bound(beginning, `${beginning}\uFFFF`));
+    all.addEventListener("success", () => {
+      for (const kept of all.result) {
+        const place = String(fields(kept)["place"]).slice(beginning.length);
+        if (!place.startsWith(OF_UNSENT)) store.put({ ...fields(kept), place: placeInTab(place) });
+      }
+    });
+    return all;
+  });
 }
 
 async function inStore(act: (store: IDBObjectStore) => IDBRequest): Promise<unknown> {

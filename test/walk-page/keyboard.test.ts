@@ -147,6 +147,33 @@ describe.skipIf(!hasChromium)("the page by the keyboard alone", () => {
     await expect.poll(() => focused(tab), SOON).toMatch(/^button "(?:Tea and files|Rename Tea)/);
   });
 
+  test("a new chat is begun and put into the archive by its keys, and nothing happens behind a dialog", async () => {
+    world.model.answer(({ said }) => ({ text: `About ${said}` }));
+    const tab = await world.browser.open(await world.home.start(), "?session=webchat:default:one");
+    const { page } = tab;
+    await tab.say("the first.");
+    await tab.answered("About the first.");
+    await press(tab, "Control+Shift+O");
+    await expect.poll(() => page.url(), SOON).not.toContain("default%3Aone");
+    await expect.poll(() => focused(tab), SOON).toMatch(/^textbox/);
+    await page.keyboard.type("the second.");
+    await press(tab, "Enter");
+    await tab.answered("About the second.");
+    const second = page.url();
+    const chat = new URL(second).searchParams.get("session");
+    await press(tab, "Control+k");
+    await page.getByRole("dialog").waitFor();
+    await press(tab, "Control+Shift+A");
+    await press(tab, "Control+k");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(page.url()).toBe(second);
+    await press(tab, "Control+Shift+A");
+    await page.getByRole("status").filter({ hasText: "is in the archive." }).waitFor();
+    await page.getByRole("button", { name: "Bring back" }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("session"), SOON).toContain(chat);
+    await tab.answered("About the second.");
+  });
+
   test("each view opens by the palette, and each stop in it is seen and has a name", async () => {
     world.model.answer(() => ({ text: "Well." }));
     const tab = await world.browser.open(await world.home.start());

@@ -7,7 +7,7 @@ import { pageWorld } from "./page-world.ts";
 import { twoModels } from "./two-models.ts";
 
 const GOOD = "sk-good-key-of-the-models-view-1234567890";
-const BAD = "sk-bad-key-of-the-models-view-0987654321";
+const BAD = "sk-proj-bad-key-of-the-models-view-0987654321";
 const NARROW = { width: 390, height: 780 };
 
 describe.skipIf(!hasChromium)("the view of models and keys of the built gateway", () => {
@@ -115,8 +115,10 @@ describe.skipIf(!hasChromium)("the view of models and keys of the built gateway"
     await page.emulateMedia({ colorScheme: "dark" });
     await press(tab, "Add a model or a key");
     const dialog = page.getByRole("dialog", { name: "Model", exact: true });
-    await dialog.getByLabel("Provider").selectOption("OpenAI");
+    await dialog.getByLabel("Provider").selectOption("Groq");
     await dialog.getByLabel("Key", { exact: true }).fill(BAD);
+    await dialog.getByText("A key of OpenAI, so that provider was chosen.").waitFor();
+    expect(await dialog.getByLabel("Provider").inputValue()).toBe("openai-api-key");
     await dialog.getByLabel("Name of the key (optional)").fill("spare");
     await dialog.getByLabel("Model", { exact: true }).fill("gpt-4.1");
     await dialog.getByLabel("Use").selectOption("Only store its key");

@@ -122,6 +122,21 @@ describe.skipIf(!hasChromium)("what Ctrl+K finds and does on the page", () => {
     await tab.idle();
   });
 
+  test("its key opens it before the browser has told that it was closed", async () => {
+    const tab = await world.browser.open(await world.home.start());
+    const { page } = tab;
+    await find(tab, "usage");
+    await page.evaluate(`(() => {
+      document.querySelector("dialog.palette").close();
+      document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+    })()`);
+    const field = page.getByRole("combobox", { name: /^Find a view/ });
+    await expect.poll(() => field.inputValue(), SOON).toBe("");
+    expect(await tab.hasFocus(field)).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
   test("the button in the side bar takes the other colours than those that are shown", async () => {
     const tab = await world.browser.open(await world.home.start());
     const colours = tab.page.getByRole("button", { name: "Change between light and dark colours" });

@@ -10,6 +10,8 @@ export interface KeyedChoice {
   readonly authChoice: string;
   /** The page on which its customers make keys. */
   readonly keysAt: string;
+  /** What its keys begin with; empty when they have no form of their own. */
+  readonly keyStarts: readonly string[];
   /** The model when the person names none. */
   readonly model: string;
 }
@@ -17,23 +19,25 @@ export interface KeyedChoice {
 /** The id of the choice for a server that the person names. */
 export const CUSTOM_CHOICE = "custom-api-key";
 
-const ABOUT: Readonly<Record<string, readonly [label: string, keysAt: string, authChoice?: string]>> = {
-  anthropic: ["Anthropic (Claude)", "https://console.anthropic.com/settings/keys", "apiKey"],
-  openai: ["OpenAI", "https://platform.openai.com/api-keys"],
-  google: ["Google (Gemini)", "https://aistudio.google.com/apikey", "gemini-api-key"],
-  openrouter: ["OpenRouter", "https://openrouter.ai/settings/keys"],
-  xai: ["xAI (Grok)", "https://console.x.ai"],
-  groq: ["Groq", "https://console.groq.com/keys"],
+const ABOUT: Readonly<
+  Record<string, readonly [label: string, keysAt: string, keyStarts?: readonly string[], authChoice?: string]>
+> = {
+  anthropic: ["Anthropic (Claude)", "https://console.anthropic.com/settings/keys", ["sk-ant-"], "apiKey"],
+  openai: ["OpenAI", "https://platform.openai.com/api-keys", ["sk-proj-", "sk-svcacct-"]],
+  google: ["Google (Gemini)", "https://aistudio.google.com/apikey", ["AIza"], "gemini-api-key"],
+  openrouter: ["OpenRouter", "https://openrouter.ai/settings/keys", ["sk-or-"]],
+  xai: ["xAI (Grok)", "https://console.x.ai", ["xai-"]],
+  groq: ["Groq", "https://console.groq.com/keys", ["gsk_"]],
   mistral: ["Mistral", "https://console.mistral.ai/api-keys"],
   deepseek: ["DeepSeek", "https://platform.deepseek.com/api_keys"],
-  cerebras: ["Cerebras", "https://cloud.cerebras.ai"],
+  cerebras: ["Cerebras", "https://cloud.cerebras.ai", ["csk-"]],
   zai: ["Z.AI (GLM)", "https://z.ai/manage-apikey/apikey-list"],
 };
 
 /** The providers with a key that are offered, in the order in which the gateway prefers them. */
 export const KEYED_CHOICES: readonly KeyedChoice[] = KEYED_PROVIDERS.map(({ provider, model }) => {
-  const [label = provider, keysAt = "", authChoice = `${provider}-api-key`] = ABOUT[provider] ?? [];
-  return { provider, label, keysAt, authChoice, model };
+  const [label = provider, keysAt = "", keyStarts = [], authChoice = `${provider}-api-key`] = ABOUT[provider] ?? [];
+  return { provider, label, keysAt, keyStarts, authChoice, model };
 });
 
 const LOCAL_LABELS: Readonly<Record<string, string>> = {

@@ -27,6 +27,8 @@ export const setupAnswers = {
         label: z.string(),
         /** The page of the provider on which keys are made. */
         website: z.string().optional(),
+        /** What the provider's keys begin with, where no other provider's do. */
+        keyStarts: z.array(z.string()).optional(),
         provider: z.string().optional(),
         /** The model when the person names none, as `provider/model`. */
         modelRef: z.string().optional(),

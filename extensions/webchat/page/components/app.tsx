@@ -10,7 +10,7 @@ import { Composer } from "./composer/composer.tsx";
 import { TokenForm } from "./gate.tsx";
 import { Banners, PageHeader } from "./header.tsx";
 import { useFocusKept } from "./common/focus-kept.ts";
-import { useFileDropsIgnored, useNarrow } from "./common/hooks.ts";
+import { useFileDropsIgnored, useNarrow, useShiftKey } from "./common/hooks.ts";
 import { ConversationLog } from "./log.tsx";
 import { PalettePlace, usePalette } from "./palette/opener.tsx";
 import { Panels } from "./setup/panels.tsx";
@@ -28,10 +28,13 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
   const { view } = state.shown;
   useEscape(running && !drawer && view === undefined, chat);
   useTitle(state, running);
+  const isLetIn = state.link.state !== "unauthorized";
+  useShiftKey("o", () => isLetIn && chat.startNew());
+  useShiftKey("a", () => isLetIn && view === undefined && chat.archiveOpen());
   useFileDropsIgnored();
   useFocusKept();
   const palette = usePalette();
-  if (state.link.state === "unauthorized") {
+  if (!isLetIn) {
     return <TokenForm message={state.link.message} offered={state.offered !== undefined} chat={chat} />;
   }
   const closeDrawer = (): void => setDrawer(false);
@@ -68,7 +71,7 @@ export function App(props: { state: PageState; chat: Chat }): VNode {
           chat={chat}
           views={offeredViews(state)}
           running={running}
-          isOpen={palette.isOpen}
+          opening={palette.opening}
           close={palette.close}
         />
       </ErrorBoundary>

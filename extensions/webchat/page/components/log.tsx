@@ -4,7 +4,7 @@ import type { Chat } from "../model/chat.ts";
 import { isOpen, type PageState, type TurnVersions } from "../model/state.ts";
 import { TurnRows } from "../model/turn-rows.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
-import { NOT_LOADED, useLoaded } from "./common/hooks.ts";
+import { NOT_LOADED, useLoaded, useShiftKey } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { FirstSteps } from "./setup/first-steps.tsx";
 import type { PressedArrow } from "./turns/turn-acts.tsx";
@@ -30,7 +30,8 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
     () => import("./find-bar.tsx"),
     () => chat.showNotice(NOT_LOADED),
   );
-  useFindKey(chat);
+  // Ctrl+F is the browser's own.
+  useShiftKey("f", () => chat.find(true));
   const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey, shown.length > 0);
   return (
     <div class="log-frame">
@@ -101,19 +102,6 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
 /** The versions by message, where this client may show them; none during an answer, which another version would stop. */
 function useVersions({ transcript: { versions } }: PageState, canShow: boolean): ReadonlyMap<string, TurnVersions> {
   return useMemo(() => new Map(canShow ? versions?.map((one) => [one.entryId, one]) : []), [versions, canShow]);
-}
-
-/** Opens the search with its key; Ctrl+F is the browser's own. */
-function useFindKey(chat: Chat): void {
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent): void => {
-      if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.key.toLowerCase() !== "f") return;
-      event.preventDefault();
-      chat.find(true);
-    };
-    document.addEventListener("keydown", pressed);
-    return () => document.removeEventListener("keydown", pressed);
-  }, [chat]);
 }
 
 /** An empty conversation is read from its top. */

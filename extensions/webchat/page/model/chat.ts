@@ -16,7 +16,7 @@ import { PageConnection, NoAnswerError, RefusedError } from "./connection.ts";
 import type { Exchange, Sent } from "./exchanges.ts";
 import type { PageFile } from "./files.ts";
 import { applyEvent } from "./gateway-events.ts";
-import { agentInKey, isOwnChat, reachedPerson, size, titleOf } from "./format.ts";
+import { agentInKey, isOwnChat, reachedPerson, sessionTitle, size, titleOf } from "./format.ts";
 import { fields } from "./json.ts";
 import { forgetUnsent, keepUnsent, keptUnsent } from "./kept-files.ts";
 import type { Decision, Hello, Pairing } from "./protocol.ts";
@@ -301,6 +301,12 @@ export class Chat {
     const done = this.#patch(key, { archived: true });
     this.#attempt(done.then(() => this.#store.dispatch({ type: "archived", chat: { key, title, wasOpen } })));
     if (wasOpen) this.open("main");
+  }
+
+  /** Puts the open session into the archive, once it has a message. */
+  archiveOpen(): void {
+    const row = openRow(this.#store.state());
+    if (row?.updatedAt !== undefined) this.archive(row.key, sessionTitle(row.key, row.label));
   }
 
   /** Takes the session out of the archive that went there last, or only offers that no more. */

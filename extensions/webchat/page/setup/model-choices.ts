@@ -12,6 +12,8 @@ export interface ModelWay {
   readonly asks: "found" | "key" | "server";
   /** The page of the provider on which keys are made; empty when unknown. */
   readonly website: string;
+  /** What the keys of the provider begin with, and those of no other. */
+  readonly keyStarts: readonly string[];
   /** The provider's id; empty for a server that is not known yet. */
   readonly provider: string;
   /** Id of the usual model, and of all that are known. */
@@ -31,14 +33,17 @@ export function waysToModels({ candidates, manualProviders }: Detected): readonl
       const provider = modelRef.slice(0, modelRef.indexOf("/"));
       const models = modelRefs.map((ref) => idOf(ref, provider));
       const model = idOf(modelRef, provider);
-      const params = { kind };
-      return { id: kind, label: `${label} (${detail})`, asks: "found", website: "", provider, model, models, params };
+      const shown = { id: kind, label: `${label} (${detail})`, website: "", keyStarts: [] };
+      return { ...shown, asks: "found", provider, model, models, params: { kind } };
     });
-  const typed = manualProviders.map(({ id, label, website = "", provider = "", modelRef = "" }): ModelWay => {
-    const model = idOf(modelRef, provider);
-    const asks = id === CUSTOM ? "server" : "key";
-    return { id, label, asks, website, provider, model, models: [], params: { kind: "api-key", authChoice: id } };
-  });
+  const typed = manualProviders.map(
+    ({ id, label, website = "", provider = "", keyStarts = [], modelRef = "" }): ModelWay => {
+      const model = idOf(modelRef, provider);
+      const asks = id === CUSTOM ? "server" : "key";
+      const params = { kind: "api-key", authChoice: id };
+      return { id, label, asks, website, keyStarts, provider, model, models: [], params };
+    },
+  );
   return [...found, ...typed];
 }
 
@@ -48,6 +53,10 @@ export function firstChoice(choices: readonly ModelWay[], { candidates }: Detect
   const now = choices.find((choice) => choice.asks === "key" && choice.provider === provider)?.id;
   return now ?? wanted ?? choices.find(({ asks }) => asks === "key")?.id ?? "";
 }
+
+/** The provider that makes keys of this form. */
+export const wayOfKey = (choices: readonly ModelWay[], key: string): ModelWay | undefined =>
+  choices.find(({ keyStarts }) => keyStarts.some((start) => key.trim().startsWith(start)));
 
 const idOf = (ref: string, provider: string): string =>
   provider !== "" && ref.startsWith(`${provider}/`) ? ref.slice(provider.length + 1) : ref;

@@ -90,10 +90,11 @@ async function detect(parts: Parts, agentId: string | undefined) {
       ...found.map((choice, at) => ({ ...shownChoice(choice), recommended: !isReal && at === 0 })),
     ],
     manualProviders: [
-      ...KEYED_CHOICES.map(({ authChoice, label, keysAt, provider, model: id }) => ({
+      ...KEYED_CHOICES.map(({ authChoice, label, keysAt, keyStarts, provider, model: id }) => ({
         id: authChoice,
         label,
         website: keysAt,
+        keyStarts,
         provider,
         modelRef: modelName({ provider, id }),
       })),

@@ -50,11 +50,12 @@ interface FieldProps {
   /** The value at first. */
   readonly value?: string | undefined;
   readonly placeholder?: string | undefined;
+  readonly typed?: ((value: string) => void) | undefined;
 }
 
 /** A labelled text input, with a hint or an error below. */
 export function Field(props: FieldProps): VNode {
-  const { name, label, secret = false, hint, error, value, placeholder } = props;
+  const { name, label, secret = false, hint, error, value, placeholder, typed } = props;
   const id = useId();
   const shared = {
     name,
@@ -64,6 +65,8 @@ export function Field(props: FieldProps): VNode {
     spellcheck: false,
     "aria-invalid": error !== undefined,
     "aria-describedby": id,
+    onInput: ({ currentTarget }: InputEvent & { readonly currentTarget: HTMLInputElement }) =>
+      typed?.(currentTarget.value),
   } as const;
   return (
     <div>

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { t } from "../../words/words.ts";
 
 /** The time in milliseconds since 1970, updated at the given interval while it is enabled. */
@@ -36,6 +36,22 @@ export function useLoaded<Part>(isWanted: boolean, load: () => Promise<Part>, fa
     if (isWanted && loaded === undefined) load().then((part) => setLoaded({ part }), failed);
   }, [isWanted, loaded]);
   return loaded?.part;
+}
+
+/** Acts at Ctrl+Shift and a letter (on a Mac also ⌘+Shift), unless a dialog waits for an answer. */
+export function useShiftKey(letter: string, act: () => unknown): void {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      const isMeant = (event.ctrlKey || event.metaKey) && event.shiftKey && !event.altKey && !event.repeat;
+      if (!isMeant || event.key.toLowerCase() !== letter || document.querySelector("dialog[open]") !== null) return;
+      event.preventDefault();
+      latest.current();
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, [letter]);
 }
 
 /** Gives the node with which the same thing was drawn before, until one of `deps` changes: Preact passes over such a node. */

@@ -1,6 +1,6 @@
 import type { Chat } from "../../model/chat.ts";
 import { channelName, plainKey, sessionTitle } from "../../model/format.ts";
-import { agentTitle, isOpen, type PageState, type PageView } from "../../model/state.ts";
+import { agentTitle, isOpen, openRow, type PageState, type PageView } from "../../model/state.ts";
 import { chosenTheme, chooseTheme, type Theme, THEMES } from "../../browser/theme.ts";
 import type { Entry } from "../../palette/entries.ts";
 import { t } from "../../words/words.ts";
@@ -38,12 +38,34 @@ export function actionsOf(scene: PaletteScene & { readonly views: readonly Palet
   ];
 }
 
-function doings({ state, chat, running = false, told }: PaletteScene): readonly Entry[] {
+/** Something to do, and whether it can be done now. */
+type Doing = Omit<Entry, "group"> & { readonly isOffered?: boolean };
+
+const doings = (scene: PaletteScene): readonly Entry[] =>
+  [...ofTheChat(scene), ...ofThePage(scene)].flatMap(({ isOffered = true, ...action }) =>
+    isOffered ? [{ ...action, group: "actions" }] : [],
+  );
+
+function ofTheChat({ state, chat, running = false, told }: PaletteScene): readonly Doing[] {
   const answer = chat.lastAnswer();
   const hasSettings = state.hello?.methods.includes("sessions.describe") === true;
-  const actions: readonly (Omit<Entry, "group"> & { readonly isOffered?: boolean })[] = [
+  return [
     { id: "stop", title: t("Stop the answer"), hint: t("Escape"), isOffered: running, run: () => chat.abort() },
-    { id: "new", title: t("New chat"), words: t("begin conversation"), run: () => chat.startNew() },
+    {
+      id: "new",
+      title: t("New chat"),
+      hint: t("Ctrl+Shift+O"),
+      words: t("begin conversation"),
+      run: () => chat.startNew(),
+    },
+    {
+      id: "archive",
+      title: t("Archive this chat"),
+      hint: t("Ctrl+Shift+A"),
+      words: t("conversation put away"),
+      isOffered: state.shown.view === undefined && openRow(state)?.updatedAt !== undefined,
+      run: () => chat.archiveOpen(),
+    },
     {
       id: "chat",
       title: t("Back to the chat"),
@@ -72,6 +94,11 @@ function doings({ state, chat, running = false, told }: PaletteScene): readonly 
       isOffered: hasSettings,
       run: () => (chat.visit(), chat.settings(true)),
     },
+  ];
+}
+
+function ofThePage({ chat }: PaletteScene): readonly Doing[] {
+  return [
     {
       id: "model",
       title: t("Change the model of the gateway"),
@@ -86,7 +113,6 @@ function doings({ state, chat, running = false, told }: PaletteScene): readonly 
       run: () => chooseTheme(theme),
     })),
   ];
-  return actions.flatMap(({ isOffered = true, ...action }) => (isOffered ? [{ ...action, group: "actions" }] : []));
 }
 
 const THEME_TITLES: Readonly<Record<Theme, string>> = {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { NOT_LOADED, useLoaded } from "../common/hooks.ts";
 import { Icon } from "../common/icons.tsx";
 import { t } from "../../words/words.ts";
@@ -10,9 +10,13 @@ const IS_APPLE = /Mac|iP(?:hone|ad|od)/.test(navigator.platform);
 /** The key of the palette. On a Mac, Ctrl+K deletes up to the end of a line, and stays that. */
 const KEY = IS_APPLE ? "⌘K" : "Ctrl+K";
 
-/** Whether the palette is open; its key opens and closes it. */
+/** The palette, while it is open, is known by the number of its opening; its key opens and closes it. */
 export function usePalette() {
-  const [isOpen, setOpen] = useState(false);
+  const [opening, setOpening] = useState<number>();
+  const openings = useRef(0);
+  const open = useCallback(() => setOpening((openings.current += 1)), []);
+  // The browser tells later that a dialog was closed: by then the next one may be open.
+  const close = useCallback((which: number) => setOpening((now) => (now === which ? undefined : now)), []);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       const isMeant = IS_APPLE ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
@@ -22,12 +26,12 @@ export function usePalette() {
       const isPalette = shown?.classList.contains("palette") === true;
       // The browser gives the focus back to where it was when a dialog closes, not when it is taken away.
       if (isPalette) shown.close();
-      if (isPalette || shown === null) setOpen(!isPalette);
+      else if (shown === null) open();
     };
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, []);
-  return { isOpen, open: useCallback(() => setOpen(true), []), close: useCallback(() => setOpen(false), []) };
+  return { opening, open, close };
 }
 
 /** Opens the palette without its key. */
@@ -47,15 +51,21 @@ export function PaletteButton({ open }: { readonly open: () => void }): VNode {
   );
 }
 
+type PlaceProps = Omit<PaletteProps, "told" | "close"> & {
+  readonly opening: number | undefined;
+  readonly close: (opening: number) => void;
+};
+
 /** The palette while it is open. Its code is loaded when it is opened first. */
-export function PalettePlace(props: Omit<PaletteProps, "told"> & { readonly isOpen: boolean }): VNode {
-  const { isOpen, chat, close } = props;
+export function PalettePlace(props: PlaceProps): VNode {
+  const { opening, close, ...scene } = props;
+  const { chat } = scene;
   const [told, setTold] = useState("");
   const loaded = useLoaded(
-    isOpen,
+    opening !== undefined,
     () => import("./palette.tsx"),
     () => {
-      close();
+      if (opening !== undefined) close(opening);
       chat.showNotice(NOT_LOADED);
     },
   );
@@ -65,7 +75,9 @@ export function PalettePlace(props: Omit<PaletteProps, "told"> & { readonly isOp
   };
   return (
     <>
-      {isOpen && loaded !== undefined && <loaded.Palette {...props} told={tell} />}
+      {opening !== undefined && loaded !== undefined && (
+        <loaded.Palette key={opening} {...scene} close={() => close(opening)} told={tell} />
+      )}
       <p class={told === "" ? "unseen" : "palette-told"} role="status">
         {told}
       </p>

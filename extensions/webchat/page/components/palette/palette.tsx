@@ -26,8 +26,6 @@ export function Palette(props: PaletteProps): VNode {
   const run = (entry: Entry): void => {
     // The browser gives the focus back first; an entry may take it on.
     dialog.current?.close();
-    // Not first when the browser tells of it, which may be after the next key.
-    close();
     entry.run();
   };
   const pressed = (event: KeyboardEvent): void => {
@@ -44,7 +42,7 @@ export function Palette(props: PaletteProps): VNode {
       ref={dialog}
       class="palette"
       aria-label={t("Find and do")}
-      onClose={({ currentTarget }) => currentTarget.isConnected && close()}
+      onClose={close}
       onClick={(event) => event.target === event.currentTarget && event.currentTarget.close()}
     >
       <div class="palette-inside">

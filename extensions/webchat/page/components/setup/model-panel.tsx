@@ -8,6 +8,7 @@ import type { PageState } from "../../model/state.ts";
 import {
   waysToModels,
   firstChoice,
+  wayOfKey,
   modelProblem,
   type ModelWay,
   type ModelProblem,
@@ -101,11 +102,21 @@ interface FormProps {
 function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
   const choices = waysToModels(found);
   const [chosen, setChosen] = useState(() => firstChoice(choices, found, provider));
+  // Another provider that the person chooses begins with empty fields; one that is told by the key keeps it.
+  const [byHand, setByHand] = useState(chosen);
+  const [told, setTold] = useState("");
   const { problem, setProblem, isBusy, save } = useSaving(ask, done);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => focusOn(form.current, problem?.field), [problem]);
   const choice = choices.find(({ id }) => id === chosen) ?? choices[0];
   if (choice === undefined) return null;
+  const choose = (next: string): void => (setProblem(undefined), setTold(""), setChosen(next));
+  const tellByKey = (key: string): void => {
+    const next = choice.asks === "key" ? wayOfKey(choices, key) : undefined;
+    if (next === undefined || next === choice) return;
+    choose(next.id);
+    setTold(t("A key of {provider}, so that provider was chosen.", { provider: next.label }));
+  };
   const submit = (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): void => {
     event.preventDefault();
     void save(choice, valuesOf(event.currentTarget));
@@ -117,9 +128,12 @@ function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
         name="choice"
         value={choice.id}
         options={choices.map(({ id, label }) => [id, label])}
-        choose={(next) => (setProblem(undefined), setChosen(next))}
+        choose={(next) => (choose(next), setByHand(next))}
       />
-      <ModelFields key={choice.id} choice={choice} problem={problem} isFurther={provider !== ""} />
+      <p class="hint" role="status">
+        {told}
+      </p>
+      <ModelFields key={byHand} choice={choice} problem={problem} isFurther={provider !== ""} typedKey={tellByKey} />
       {problem && <Refused problem={problem} choice={choice} />}
       <p class="channel-actions">
         <button type="submit" class="primary" disabled={isBusy}>
@@ -152,9 +166,10 @@ interface FieldsProps {
   readonly isFurther: boolean;
   readonly choice: ModelWay;
   readonly problem: ModelProblem | undefined;
+  readonly typedKey: (key: string) => void;
 }
 
-function ModelFields({ choice, problem, isFurther }: FieldsProps): VNode {
+function ModelFields({ choice, problem, isFurther, typedKey }: FieldsProps): VNode {
   const { asks, website, provider } = choice;
   const [use, setUse] = useState<string>(USES[0][0]);
   const [api, setApi] = useState<string>(APIS[0][0]);
@@ -179,6 +194,7 @@ function ModelFields({ choice, problem, isFurther }: FieldsProps): VNode {
           secret
           hint={t("It is stored on the gateway's machine, and not shown again.")}
           error={errorOf("apiKey")}
+          typed={typedKey}
         />
       )}
       {asks === "key" && website !== "" && (
@@ -200,7 +216,7 @@ function ModelFields({ choice, problem, isFurther }: FieldsProps): VNode {
           error={errorOf("keyName")}
         />
       )}
-      <ModelName choice={choice} models={problem?.models ?? []} error={errorOf("modelRef")} />
+      <ModelName key={choice.id} choice={choice} models={problem?.models ?? []} error={errorOf("modelRef")} />
       {isFurther && <Choice label={t("Use")} name="use" value={use} options={USES} choose={setUse} />}
     </>
   );

@@ -32,7 +32,7 @@ export async function claimKept(): Promise<void> {
 }
 
 /** Set from when a document has the id until it is left, so that a reload need not wait until the document before it is gone. */
-const IN_USE = `${TAB} in use`;
+const IN_USE = ofGateway("openclaw.tab-in-use");
 const lockOf = (id: string): string => `openclaw.tab ${id}`;
 
 /** Whether no document has the id: the mark is also there after a crash. A browser without locks cannot tell. */

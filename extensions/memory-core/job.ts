@@ -108,7 +108,9 @@ export interface Hit {
 
 /** The state of the index. */
 export interface IndexState {
+  /** Notes and conversations. */
   readonly files: number;
+  readonly conversations: number;
   readonly chunks: number;
   /** Files that have changed and are not in the index yet. */
   readonly pending: number;

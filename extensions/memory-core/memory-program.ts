@@ -88,7 +88,7 @@ async function byVectors({ file, vectors }: Omit<OpenIndex, "untrusted">, job: S
 /** Milliseconds of one slice of indexing. A search that waits is answered after it. */
 const SLICE_MS = 200;
 
-const NOTHING: JobAnswer = { state: { files: 0, chunks: 0, pending: 0, syncedAt: null }, hits: [] };
+const NOTHING: JobAnswer = { state: { files: 0, conversations: 0, chunks: 0, pending: 0, syncedAt: null }, hits: [] };
 
 const open = new Map<string, OpenIndex>();
 

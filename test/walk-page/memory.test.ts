@@ -107,6 +107,11 @@ describe.skipIf(!hasChromium)("the view of the memory of the page", () => {
     await page.getByLabel("Search the memory").fill("harbour opens");
     await page.keyboard.press("Enter");
     const found = page.getByRole("region", { name: "Found" }).getByRole("button", { name: "An earlier conversation" });
+    await page
+      .getByRole("region", { name: "Index" })
+      .getByText(/^Index: \d notes? · 1 conversation · /)
+      .waitFor();
+    await tab.shoot("memory-conversation");
     await found.first().click();
     await tab.answered("The harbour opens at seven.");
     expect(new URL(page.url()).searchParams.get("session")).toContain("webchat:default:harbour");

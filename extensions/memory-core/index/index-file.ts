@@ -179,7 +179,7 @@ export class IndexFile {
   state(): IndexState {
     return this.with((db) => {
       const current = generationOf(db, "current") ?? { id: begin(db, "current"), syncedAt: null };
-      const { files, chunks, unreadable } = this.#counts(db, current.id);
+      const { files, conversations, chunks, unreadable } = this.#counts(db, current.id);
       const reasons = [
         this.#degraded ??
           (current.syncedAt === null
@@ -189,6 +189,7 @@ export class IndexFile {
       ].filter((reason) => reason !== undefined);
       return {
         files,
+        conversations,
         chunks,
         pending: this.#pending,
         syncedAt: current.syncedAt === null ? null : Math.max(current.syncedAt, this.#completeAt),
@@ -215,7 +216,9 @@ function isComplete(db: DatabaseSync, id: number): boolean {
 }
 
 interface Counts {
+  /** Notes and conversations. */
   readonly files: number;
+  readonly conversations: number;
   readonly chunks: number;
   /** Notes whose text could not be read for the index. */
   readonly unreadable: readonly string[];
@@ -223,8 +226,10 @@ interface Counts {
 
 function countsOf(db: DatabaseSync, id: number): Counts {
   const unreadable = db.prepare(`SELECT path FROM files_${id} WHERE origin = ?`).all(UNREADABLE);
+  const conversations = db.prepare(`SELECT count(*) FROM files_${id} WHERE path GLOB ? AND origin IS NOT ?`);
   return {
     files: countOf(db, `files_${id}`) - unreadable.length,
+    conversations: Number(conversations.get(`${SESSIONS}*`, UNREADABLE)?.["count(*)"]),
     chunks: countOf(db, `chunks_${id}`),
     unreadable: unreadable.map((row) => `${String(row["path"])} (not readable)`),
   };

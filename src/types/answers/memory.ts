@@ -10,7 +10,9 @@ const count = z.number().optional();
 const index = z.looseObject({
   off: text,
   failed: text,
+  /** Notes and conversations. */
   files: count,
+  conversations: count,
   /** Parts of notes. */
   chunks: count,
   /** Files that are not in the index yet. */

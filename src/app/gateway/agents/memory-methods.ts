@@ -87,11 +87,12 @@ async function stateOf(agent: AgentSettings, ports: Ports): Promise<MemoryState>
   const memory = await ports.memory();
   const outcome = await memory.status(memory.placeOf(agent));
   if ("failed" in outcome) return { failed: outcome.failed, fix: `openclaw memory index --force --agent ${agent.id}` };
-  const { files, chunks, pending, syncedAt } = outcome.state;
+  const { files, conversations, chunks, pending, syncedAt } = outcome.state;
   const degraded = degradedIn({ ...outcome, vectorsProblem: agent.memorySearch?.vectorsProblem });
   const { vectors } = outcome;
   return {
     files,
+    conversations,
     chunks,
     pending,
     syncedAt,

@@ -66,10 +66,11 @@ export function MemoryView(props: ViewProps): VNode {
 /** The state of the index, and the command that helps where it has a problem. */
 function IndexState({ state }: { readonly state: State }): VNode {
   const now = useNow(60_000);
-  const { off, failed, files = 0, chunks = 0, pending = 0, syncedAt, vectors, fix } = state;
+  const { off, failed, files = 0, conversations = 0, chunks = 0, pending = 0, syncedAt, vectors, fix } = state;
   const wrong = wrongIn(state);
   const facts = [
-    t("{n} note|{n} notes", { n: files }),
+    t("{n} note|{n} notes", { n: files - conversations }),
+    conversations > 0 ? t("{n} conversation|{n} conversations", { n: conversations }) : undefined,
     t("{n} part|{n} parts", { n: chunks }),
     pending > 0 ? t("not in the index yet: {n}", { n: pending }) : undefined,
     vectors && t("vectors of {model}", { model: vectors.model }),

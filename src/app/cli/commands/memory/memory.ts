@@ -74,7 +74,8 @@ interface Shown {
 
 function show(io: Io, { agent, place, answer, endpoint }: Shown, { json }: MemoryFlags): number {
   const { state, vectors } = answer;
-  const { files, chunks, pending, syncedAt } = state;
+  const { files, conversations, chunks, pending, syncedAt } = state;
+  const said = conversations > 0 ? ` and ${conversations} conversations` : "";
   const degraded = degradedIn({ ...answer, vectorsProblem: agent.memorySearch?.vectorsProblem });
   const mode = vectors?.isComplete === true && vectors.failed === undefined ? "hybrid" : "keyword";
   if (json === true) {
@@ -87,7 +88,7 @@ function show(io: Io, { agent, place, answer, endpoint }: Shown, { json }: Memor
       ["Agent", agent.id],
       ["Workspace", place.workspace],
       ["Index", place.db],
-      ["Notes", `${files} files, ${chunks} parts, ${pending} not in the index`],
+      ["Notes", `${files - conversations} files${said}, ${chunks} parts, ${pending} not in the index`],
       ["Vectors", vectors && vectorsText(vectors)],
       ["Endpoint", endpoint],
       ["Complete", syncedAt === null ? "never" : `${showDuration(Date.now() - syncedAt)} ago`],

@@ -2,7 +2,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { channelName, rowName, sessionTitle, titlesApart } from "../../extensions/webchat/page/model/format.ts";
+import {
+  ago,
+  channelName,
+  dayText,
+  factLine,
+  rowName,
+  sessionTitle,
+  titlesApart,
+} from "../../extensions/webchat/page/model/format.ts";
 import { NOBODY_KNOWN, partiesOf } from "../../extensions/webchat/page/policy/parties.ts";
 import type { SessionRow } from "../../extensions/webchat/page/model/protocol.ts";
 
@@ -51,8 +59,22 @@ test("the view of tools offers every conversation by a title of its own", () => 
   expect(new Set(labels).size).toBe(labels.length);
 });
 
+const sourcesWith = (words: RegExp): readonly string[] =>
+  readdirSync(PAGE, { recursive: true, encoding: "utf8" }).filter(
+    (name) => /\.tsx?$/.test(name) && words.test(readFileSync(join(PAGE, name), "utf8")),
+  );
+
 test("one file of the page says how times are written, so that all are written alike", () => {
-  const sources = readdirSync(PAGE, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name));
-  const own = /toLocaleTimeString|timeStyle: "(?:short|medium)"|hour12|hour: "/;
-  expect(sources.filter((name) => own.test(readFileSync(join(PAGE, name), "utf8")))).toEqual(["model/format.ts"]);
+  const own = /toLocaleTimeString|dateStyle: "|month: "|timeStyle: "(?:short|medium)"|hour12|hour: "/;
+  expect(sourcesWith(own)).toEqual(["model/format.ts"]);
+  const noon = new Date(2026, 10, 30, 12).getTime();
+  const old = new Date(2026, 8, 3, 9).getTime();
+  expect(ago(old, noon)).toBe(dayText(old));
+  expect(ago(old, noon)).toBe("Sep 3, 2026");
+});
+
+test("parts are joined in one place, which leaves out the empty ones", () => {
+  expect(factLine(["Main chat", undefined, "", " ", "5m"])).toBe("Main chat · 5m");
+  expect(sessionTitle("")).toBe("");
+  expect(sourcesWith(/join\(" · "\)|\$\{[^}]*\} · \$\{/)).toEqual(["model/format.ts"]);
 });

@@ -344,6 +344,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     await card.waitFor();
     gateway.emit("exec.approval.resolved", { id: "a2", decision: "deny" });
     await card.waitFor({ state: "detached" });
+    gateway.emit("exec.approval.requested", { id: "a3", request: { command: "ls", sessionKey: "", cwd: "" } });
+    await expect.poll(() => card.innerText()).toMatch(/^Run this command\?\s+ls\s+Allow once/);
   });
 
   test("stays when a file is dropped beside the composer", async () => {

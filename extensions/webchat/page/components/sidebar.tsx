@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { ago, channelName, plainKey, sessionTitle } from "../model/format.ts";
+import { ago, channelName, factLine, plainKey, sessionTitle } from "../model/format.ts";
 import type { SessionRow } from "../model/protocol.ts";
 import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
 import { useNow } from "./common/hooks.ts";
@@ -140,7 +140,7 @@ function SessionItem(props: SidebarProps & { row: SessionRow; now: number }): VN
         </span>
         <span class="session-facts">
           {row.active && <span class="busy">{t("working")}</span>}
-          {[agentTitle(state, row.key) ?? "", channel, when].filter((item) => item !== "").join(" · ")}
+          {factLine([agentTitle(state, row.key), channel, when])}
         </span>
       </button>
       {row.updatedAt !== undefined && (

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Chat } from "../model/chat.ts";
-import { shortCount, dollars } from "../model/format.ts";
+import { dollars, factLine, shortCount } from "../model/format.ts";
 import { planOf, withLastPlan } from "../model/plan.ts";
 import type { ShownFile } from "../model/files.ts";
 import type { Part } from "../model/transcript.ts";
@@ -205,10 +205,8 @@ function Outcome(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
           output: shortCount(usage.output),
         });
   const cost = dollars(usage?.cost ?? 0) ?? "";
-  const shown = [turn.aborted === true ? t("Stopped") : "", turn.model ?? "", tokens, cost].filter(
-    (item) => item !== "",
-  );
-  if (shown.length === 0) return null;
+  const shown = factLine([turn.aborted === true ? t("Stopped") : undefined, turn.model, tokens, cost]);
+  if (shown === "") return null;
   const title =
     usage === undefined
       ? ""
@@ -219,7 +217,7 @@ function Outcome(props: { turn: DisplayedTurn; chat: Chat }): VNode | null {
         });
   return (
     <p class="outcome" title={title}>
-      {shown.join(" · ")}
+      {shown}
     </p>
   );
 }

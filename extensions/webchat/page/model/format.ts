@@ -114,7 +114,7 @@ export function sessionTitle(key: string, label?: string): string {
   if (/^cron:[^:]+:run:/.test(plain)) return t("Run of a job");
   const group = /:group:(.+)$/.exec(plain)?.[1];
   const peer = group === undefined ? plain.split(":").at(-1) : t("group {group}", { group });
-  return seen(`${channelName(key)} · ${unescaped(peer ?? plain)}`);
+  return seen(factLine([channelName(key), unescaped(peer ?? plain)]));
 }
 
 /** The titles of conversations in one list: where several have one, each with its time, and its key if that is not enough. */
@@ -131,15 +131,19 @@ export function titlesApart(
     title:
       row.updatedAt === undefined || isAlone(row.title, plain)
         ? row.title
-        : `${row.title} · ${dayAndTime(row.updatedAt)}`,
+        : factLine([row.title, dayAndTime(row.updatedAt)]),
   }));
   return new Map(
-    timed.map(({ key, title }) => [key, isAlone(title, timed) ? title : `${title} · ${plainKey(key)}`] as const),
+    timed.map(({ key, title }) => [key, isAlone(title, timed) ? title : factLine([title, plainKey(key)])] as const),
   );
 }
 
 const isAlone = (title: string, rows: readonly { readonly title: string }[]): boolean =>
   rows.filter((row) => row.title === title).length === 1;
+
+/** Parts in one line, without those that say nothing. */
+export const factLine = (parts: readonly (string | undefined)[]): string =>
+  parts.filter((part) => part !== undefined && part.trim() !== "").join(" · ");
 
 function unescaped(part: string): string {
   return part.replaceAll("%3A", ":").replaceAll("%25", "%");
@@ -168,14 +172,14 @@ export function shortCount(value: number): string {
 const shortDecimal = (value: number, digits: number): string =>
   value.toLocaleString(language(), { maximumFractionDigits: digits, useGrouping: false });
 
-/** A short text for an age: now, 5m, 3h, 2d, then the date. Both times are milliseconds since 1970. */
+/** A short text for an age: now, 5m, 3h, 2d, then the day. Both times are milliseconds since 1970. */
 export function ago(at: number, now: number): string {
   const minutes = Math.floor((now - at) / 60_000);
   if (minutes < 1) return t("now");
   if (minutes < 60) return t("{n}m", { n: minutes });
   if (minutes < 24 * 60) return t("{n}h", { n: Math.floor(minutes / 60) });
   if (minutes < 7 * 24 * 60) return t("{n}d", { n: Math.floor(minutes / (24 * 60)) });
-  return new Date(at).toLocaleDateString(language(), { day: "numeric", month: "short" });
+  return dayText(at);
 }
 
 // A formatter is slow to make, and a long conversation has many times.
@@ -191,6 +195,11 @@ export const timeWithSeconds = (at: number | Date): string => TIME_WITH_SECONDS.
 
 /** A day and a time of it: `Nov 30, 2026, 3:44 PM`. */
 export const dayAndTime = (at: number | Date): string => DAY_AND_TIME.format(at);
+
+const FULL_TIME = new Intl.DateTimeFormat(language(), { dateStyle: "full", timeStyle: "long" });
+
+/** The same with the day of the week, the seconds and the time zone. */
+export const fullTime = (at: number | Date): string => FULL_TIME.format(at);
 
 const DAY = new Intl.DateTimeFormat(language(), { dateStyle: "medium" });
 const DAY_OF_UTC = new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeZone: "UTC" });

@@ -1,6 +1,6 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import { heardGroups } from "../channels/groups.ts";
-import { channelName, chatApp, reachedPerson, sessionTitle, titlesApart } from "../model/format.ts";
+import { channelName, chatApp, factLine, reachedPerson, sessionTitle, titlesApart } from "../model/format.ts";
 import { keyValue } from "../config/draft.ts";
 import { fields, shortNameIn } from "../model/json.ts";
 import type { SessionRow } from "../model/protocol.ts";
@@ -75,7 +75,7 @@ function person(one: { readonly channel: string; readonly senderId: string; read
   const sender = `${channel}:${senderId}`;
   return {
     id: sender,
-    label: name === undefined ? `${channelName(channel)} · ${senderId}` : `${name} (${channelName(channel)})`,
+    label: name === undefined ? factLine([channelName(channel), senderId]) : `${name} (${channelName(channel)})`,
     kind: "people",
     ask: { sender, ...(name !== undefined && { name }) },
   };

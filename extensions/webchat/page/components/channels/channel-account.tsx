@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Setup } from "../../channels/channel-setup.ts";
 import { remainingLink, type Ask, type Capability, type ReportedAccount } from "../../channels/channels.ts";
-import { ago, lifecycleText } from "../../model/format.ts";
+import { ago, lifecycleText, factLine } from "../../model/format.ts";
 import { ChannelLogin } from "./channel-login.tsx";
 import { SendForm, TestForm } from "./channel-send.tsx";
 import { ChannelSetupForm } from "./channel-setup.tsx";
@@ -122,15 +122,15 @@ function Facts(props: { account: ReportedAccount }): VNode {
   const now = useNow(1000, retryAt !== undefined);
   const facts = [
     connected ? t("connected") : lifecycleText(state),
-    ...(activity === "" ? [] : [activity]),
-    ...(silentMs === undefined ? [] : [t("last activity {ago}", { ago: ago(now - silentMs, now) })]),
-    ...(retryAt === undefined
-      ? []
-      : [t("next attempt in {n} s", { n: Math.max(0, Math.ceil((retryAt - now) / 1000)) })]),
+    activity,
+    silentMs === undefined ? undefined : t("last activity {ago}", { ago: ago(now - silentMs, now) }),
+    retryAt === undefined
+      ? undefined
+      : t("next attempt in {n} s", { n: Math.max(0, Math.ceil((retryAt - now) / 1000)) }),
   ];
   return (
     <p class={connected ? "channel-facts" : "channel-facts busy"}>
-      {facts.join(" · ")}
+      {factLine(facts)}
       {!connected && error !== "" && <span class="channel-error">{error}</span>}
       {!connected && error !== "" && fix !== "" && <span class="channel-error">{fix}</span>}
       {notices.map((notice) => (

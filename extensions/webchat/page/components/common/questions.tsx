@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import { sessionTitle } from "../../model/format.ts";
+import { nonEmpty } from "../../model/json.ts";
 import { type Approval, type Decision, type Pairing, principalText } from "../../model/protocol.ts";
 import { isOpen, rowOf } from "../../model/state.ts";
 import type { PageState } from "../../model/state.ts";
@@ -17,8 +18,9 @@ export function Questions(props: { state: PageState; chat: Chat }): VNode | null
   return (
     <section class="questions column" aria-label={t("Waiting for you")}>
       {state.approvals.map((approval) => {
-        const { sessionKey = "" } = approval.request;
-        const from = isOpen(state, sessionKey) ? undefined : sessionTitle(sessionKey, rowOf(state, sessionKey)?.label);
+        const sessionKey = nonEmpty(approval.request.sessionKey);
+        const isElsewhere = sessionKey !== undefined && !isOpen(state, sessionKey);
+        const from = isElsewhere ? sessionTitle(sessionKey, rowOf(state, sessionKey)?.label) : undefined;
         return <ApprovalCard key={approval.id} approval={approval} from={from} chat={chat} />;
       })}
       {state.people.pairings.map((pairing) => (
@@ -38,7 +40,8 @@ const ALL: readonly Decision[] = ["allow-once", "allow-always", "deny"];
 
 function ApprovalCard(props: { approval: Approval; from: string | undefined; chat: Chat }): VNode {
   const { approval, from, chat } = props;
-  const { command, cwd, reason, principal, files = [], variables = [], allowedDecisions = ALL } = approval.request;
+  const { command, principal, files = [], variables = [], allowedDecisions = ALL } = approval.request;
+  const [cwd, reason] = [nonEmpty(approval.request.cwd), nonEmpty(approval.request.reason)];
   const card = useRef<HTMLDivElement>(null);
   // The focus moves before the card is painted: a later move would take it from a button that somebody has reached
   // already.

@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { troublesOf, type Trouble } from "../../health/troubles.ts";
-import { dollars, lasting, lifecycleText, shortCount } from "../../model/format.ts";
+import { dollars, lasting, lifecycleText, factLine, shortCount } from "../../model/format.ts";
 import type { PageView } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
 import {
@@ -60,13 +60,11 @@ export function HealthView(props: ViewProps): VNode {
 
 function sumOf({ version, ready, uptimeMs }: Status): string {
   const state = ready?.ok === true ? t("The gateway takes messages") : t("The gateway takes no messages");
-  return [
+  return factLine([
     state,
     t("version {version}", { version: version ?? t("unknown") }),
     uptimeMs === undefined ? undefined : t("up for {time}", { time: lasting(uptimeMs) }),
-  ]
-    .filter((part) => part !== undefined)
-    .join(" · ");
+  ]);
 }
 
 function TroubleRow({ trouble, view: { chat } }: { readonly trouble: Trouble; readonly view: ViewProps }): VNode {
@@ -107,7 +105,7 @@ function AccountRow({ account, now, view: { chat } }: AccountProps): VNode {
   return (
     <ListRow
       name={`${label} ${accountId}`}
-      title={`${label} · ${accountId}`}
+      title={factLine([label, accountId])}
       facts={factsOfAccount(account, now)}
       error={words.length > 0 ? words.join(" ") : undefined}
       actions={

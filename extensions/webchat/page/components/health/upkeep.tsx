@@ -2,6 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { commandAtEnd } from "../../health/troubles.ts";
+import { factLine } from "../../model/format.ts";
 import {
   ActButton,
   ListRow,
@@ -115,11 +116,11 @@ const isFinding = ({ status }: Finding): boolean => status === "fail" || status 
 function sumOf({ checks }: Report): string {
   const results = checks.flatMap((check) => check.results);
   const count = (status: string): number => results.filter((one) => one.status === status).length;
-  return [
+  return factLine([
     t("{n} check is good|{n} checks are good", { n: count("ok") }),
     t("{n} is to be looked at|{n} are to be looked at", { n: count("warn") }),
     t("{n} failed", { n: count("fail") }),
-  ].join(" · ");
+  ]);
 }
 
 function FindingRow({ title, finding }: { readonly title: string; readonly finding: Finding }): VNode {

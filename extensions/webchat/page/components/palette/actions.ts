@@ -1,5 +1,5 @@
 import type { Chat } from "../../model/chat.ts";
-import { channelName, plainKey, sessionTitle } from "../../model/format.ts";
+import { channelName, factLine, plainKey, sessionTitle } from "../../model/format.ts";
 import { agentTitle, isOpen, openRow, type PageState, type PageView } from "../../model/state.ts";
 import { chosenTheme, chooseTheme, type Theme, THEMES } from "../../browser/theme.ts";
 import type { Entry } from "../../palette/entries.ts";
@@ -133,7 +133,7 @@ const isMain = ({ hello }: PageState, key: string): boolean => plainKey(key, hel
 
 /** The entry that opens a conversation. */
 export function conversationEntry({ state, chat }: PaletteScene, key: string, title: string): Entry {
-  const where = [agentTitle(state, key), channelName(key)].filter((part) => part !== undefined).join(" · ");
+  const where = factLine([agentTitle(state, key), channelName(key)]);
   return {
     id: `conversation:${plainKey(key, state.hello?.defaultAgent)}`,
     group: "conversations",

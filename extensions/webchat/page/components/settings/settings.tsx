@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
-import { dayText, sessionTitle, shortCount, dollars } from "../../model/format.ts";
+import { dayText, dollars, factLine, sessionTitle, shortCount } from "../../model/format.ts";
 import { SECTIONS } from "../../settings/settings.ts";
 import { openRow, type PageState } from "../../model/state.ts";
 import { Icon } from "../common/icons.tsx";
@@ -121,9 +121,7 @@ function Used({ sessionKey, chat }: { readonly sessionKey: string; readonly chat
 }
 
 const amount = ({ tokens, cost }: UsedDay): string =>
-  [t("{tokens} tokens", { tokens: shortCount(tokens) }), dollars(cost)]
-    .filter((part) => part !== undefined)
-    .join(" · ");
+  factLine([t("{tokens} tokens", { tokens: shortCount(tokens) }), dollars(cost)]);
 
 function ofSession({ day }: UsedDay, session: readonly UsedDay[]): string {
   const own = session.find((other) => other.day === day);

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { blobOf, shownFile, type FileKind, type PageFile, type ShownFile } from "../../model/files.ts";
-import { clockTime, size } from "../../model/format.ts";
+import { clockTime, factLine, size } from "../../model/format.ts";
 import { t } from "../../words/words.ts";
 import { Icon, type IconName } from "../common/icons.tsx";
 
@@ -73,7 +73,7 @@ function FileFacts({ file: { name, mimeType, size: bytes, durationMs } }: { read
       <span class="file-name" dir="auto">
         {name}
       </span>
-      <span class="file-size">{facts.filter((fact) => fact !== "").join(" · ")}</span>
+      <span class="file-size">{factLine(facts)}</span>
     </span>
   );
 }

@@ -6,8 +6,8 @@ import { markdownOf, type TurnAct } from "../../model/turn-acts.ts";
 import type { DisplayedTurn } from "../../model/view.ts";
 import { copyText } from "../common/clipboard.ts";
 import { Icon, type IconName } from "../common/icons.tsx";
-import { dayAndTime } from "../../model/format.ts";
-import { language, t } from "../../words/words.ts";
+import { dayAndTime, fullTime } from "../../model/format.ts";
+import { t } from "../../words/words.ts";
 
 interface ActsProps {
   readonly turn: DisplayedTurn;
@@ -156,11 +156,9 @@ function placeAfter(key: string, { at, count, bar }: { at: number; count: number
   return to === undefined ? undefined : (to + count) % count;
 }
 
-const FULL_TIME = new Intl.DateTimeFormat(language(), { dateStyle: "full", timeStyle: "long" });
-
 function TurnTime({ at }: { readonly at: number }): VNode {
   return (
-    <time dateTime={new Date(at).toISOString()} title={FULL_TIME.format(at)}>
+    <time dateTime={new Date(at).toISOString()} title={fullTime(at)}>
       {dayAndTime(at)}
     </time>
   );

@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { sessionTitle, size } from "../../model/format.ts";
+import { factLine, sessionTitle, size } from "../../model/format.ts";
 import { fields, list, nonEmpty, number, stringOr } from "../../model/json.ts";
 import { rowOf } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
@@ -81,9 +81,7 @@ function IndexState({ state }: { readonly state: State }): VNode {
   return (
     <section aria-label={t("Index")}>
       {off === undefined && failed === undefined && (
-        <p class="view-row-facts">
-          {t("Index: {facts}", { facts: facts.filter((fact) => fact !== undefined).join(" · ") })}
-        </p>
+        <p class="view-row-facts">{t("Index: {facts}", { facts: factLine(facts) })}</p>
       )}
       {wrong !== undefined && (
         <>
@@ -397,17 +395,17 @@ function OriginText({ view, origin }: { readonly view: ViewProps; readonly origi
     );
   const { at, by, sources, sessionKey, isGuess, origin: kind } = origin;
   const isUntrusted = kind === "untrusted";
+  const facts = factLine([
+    BY[kind] ?? by,
+    isUntrusted
+      ? t("after the conversation had read {sources}", { sources: sources ?? t("what strangers wrote") })
+      : undefined,
+    isGuess === true ? t("the change was too large to be compared by lines") : undefined,
+  ]);
   return (
     <p class={isUntrusted ? "note-origin untrusted" : "note-origin"}>
       <time dateTime={at}>{when(Date.parse(at), now)}</time>
-      {[
-        "",
-        BY[kind] ?? by,
-        ...(isUntrusted
-          ? [t("after the conversation had read {sources}", { sources: sources ?? t("what strangers wrote") })]
-          : []),
-        ...(isGuess === true ? [t("the change was too large to be compared by lines")] : []),
-      ].join(" · ")}
+      {facts !== "" && ` · ${facts}`}
       {sessionKey !== undefined && (
         <>
           {" · "}

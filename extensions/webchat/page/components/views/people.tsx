@@ -8,7 +8,7 @@ import type { Pairing } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
 import { ViewFrame, type ViewProps } from "./view-parts.tsx";
 import { rich } from "../../words/rich.ts";
-import { dayText } from "../../model/format.ts";
+import { dayText, factLine } from "../../model/format.ts";
 import { t } from "../../words/words.ts";
 
 type LetIn = NonNullable<Answers["pairing.list"]["admitted"]>[number];
@@ -200,8 +200,10 @@ function Admitted({ person, ownerBy, isElsewhere, hasOwners, act }: AdmittedProp
         {isOwner && <span class="tag">{t("owner")}</span>}
       </p>
       <p class="channel-facts">
-        {account !== "default" && `${t("account {account}", { account })} · `}
-        {t("let in on {date}", { date: dayText(at) })}
+        {factLine([
+          account === "default" ? undefined : t("account {account}", { account }),
+          t("let in on {date}", { date: dayText(at) }),
+        ])}
       </p>
       <p class="channel-actions">
         {hasOwners && (

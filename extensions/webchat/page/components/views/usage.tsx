@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { dayText, dollars, money, sessionTitle, shortCount } from "../../model/format.ts";
+import { dayText, dollars, money, factLine, sessionTitle, shortCount } from "../../model/format.ts";
 import { useNow } from "../common/hooks.ts";
 import {
   isUsedUp,
@@ -100,7 +100,7 @@ function amountText({ totalCost, totalTokens, input, output }: Figures): string 
     input: shortCount(input),
     output: shortCount(output),
   });
-  return [dollars(totalCost), tokens].filter((one) => one !== undefined).join(" · ");
+  return factLine([dollars(totalCost), tokens]);
 }
 
 const callsText = (count: number): string => t("{n} call|{n} calls", { n: count });

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../common/clipboard.ts";
 import type { Chat } from "../../model/chat.ts";
-import { ago, dayAndTime, sentence, timeOfDay } from "../../model/format.ts";
+import { ago, dayAndTime, factLine, sentence, timeOfDay } from "../../model/format.ts";
 import { stringOr } from "../../model/json.ts";
 import type { PageState } from "../../model/state.ts";
 import { seen, t } from "../../words/words.ts";
@@ -130,13 +130,13 @@ interface RowProps {
 
 /** One thing of a list: its name, its facts in one line, what is wrong with it, what can be done. */
 export function ListRow({ title, name, facts = [], error, actions, children }: RowProps): VNode {
-  const shown = facts.filter((fact) => fact !== undefined && fact !== "");
+  const shown = factLine(facts);
   const words = typeof title === "string" ? seen(title) : undefined;
   return (
     <li class="view-row" aria-label={name === undefined ? words : seen(name)}>
       <div class="view-row-words">
         <p class="view-row-title">{words ?? title}</p>
-        {shown.length > 0 && <p class="view-row-facts">{seen(shown.join(" · "))}</p>}
+        {shown !== "" && <p class="view-row-facts">{seen(shown)}</p>}
         {error !== undefined && <p class="view-row-error">{seen(error)}</p>}
         {children}
       </div>

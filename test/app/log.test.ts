@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { openLog } from "../../src/app/log/log.ts";
 import { humanLine } from "../../src/app/log/human.ts";
+import { Secret } from "../../src/types/secret.ts";
 
 it.each(["\nfake", "\r12:00:00 info  forged", "\u001b]0;title\u0007", "\u009b2Jgone", "\u202eevil", "a\u2028b"])(
   "a line of the log stays one line that steers nothing, whatever strangers write: %j",
@@ -16,6 +17,57 @@ it.each(["\nfake", "\r12:00:00 info  forged", "\u001b]0;title\u0007", "\u009b2Jg
     expect(line.endsWith("\n")).toBe(true);
   },
 );
+
+const LONG = "n".repeat(100_000);
+const DEEP = Array.from({ length: 200 }).reduce<unknown>((inner) => ({ inner }), LONG);
+
+it.each<readonly [string, string, Readonly<Record<string, unknown>>]>([
+  ["name", "tool", { tool: LONG }],
+  ["message", LONG, {}],
+  ["list", "tools", { tools: [LONG, LONG] }],
+  ["long list", "tools", { tools: Array.from({ length: 10_000 }, (_, at) => `tool ${at}`) }],
+  ["list of lists", "tools", { tools: Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => LONG)) }],
+  ["object", "call", { call: { name: LONG, [LONG]: 1 } }],
+  ["deep object", "call", { call: DEEP }],
+  ["object of many members", "call", { call: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [at, at])) }],
+  ["error", "failed", { error: new Error(LONG) }],
+  ["error that is a text", "failed", { error: LONG }],
+])("a %s that a model chose does not fill the log", (_, message, fields) => {
+  const dir = mkdtempSync(join(tmpdir(), "log-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, "a.log");
+  const log = openLog({ file, level: "info", consoleLevel: "silent", consoleStyle: "json" });
+  log.info(message, { ...fields, session: "telegram:default:1" });
+  log.flush();
+  const line = readFileSync(file, "utf8");
+  expect(line.length).toBeLessThan(40_000);
+  expect(JSON.parse(line)).toMatchObject({ session: "telegram:default:1" });
+});
+
+it("a secret in a text that is cut does not leave its beginning in the log", () => {
+  const dir = mkdtempSync(join(tmpdir(), "log-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, "a.log");
+  const log = openLog({ file, level: "info", consoleLevel: "silent", consoleStyle: "json" });
+  Secret.remember("a-secret-of-somebody-else");
+  for (let at = 1300; at < 1420; at += 1)
+    log.info("tool", { tool: `${"n".repeat(at)}a-secret-of-somebody-else${LONG}` });
+  log.flush();
+  expect(readFileSync(file, "utf8")).not.toMatch(/na-|secret-of|else/);
+});
+
+it("a line of the file steers no terminal and is the same JSON", () => {
+  const dir = mkdtempSync(join(tmpdir(), "log-"));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, "a.log");
+  const log = openLog({ file, level: "info", consoleLevel: "silent", consoleStyle: "json" });
+  const name = "a\u009b2J\u202eb\u200fc\u007f\u001b[2J";
+  log.info(name, { name });
+  log.flush();
+  const line = readFileSync(file, "utf8");
+  expect(line.trimEnd()).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+  expect(JSON.parse(line)).toMatchObject({ msg: name, name });
+});
 
 it("what the operator's patterns match is masked in messages, fields and errors, and the lines stay JSON", () => {
   const dir = mkdtempSync(join(tmpdir(), "log-"));

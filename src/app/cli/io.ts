@@ -1,17 +1,22 @@
 import type { Contributions } from "../../plugins/contributions.ts";
 import { bundledContributions } from "../contributions/extensions.ts";
-import { errText, terminalText } from "./terminal-text.ts";
+import { errText, terminalText, withoutTerminalControls } from "./terminal-text.ts";
 import type { Env } from "../../utils/env.ts";
+import { escapedControls } from "../../utils/text/escaped-controls.ts";
 import { fullDiskOr } from "../../store/disk.ts";
 import { ERROR_CODES, OpenClawError } from "../../types/errors.ts";
+import { Secret } from "../../types/secret.ts";
 
 /** The terminal, or its replacement in tests, as the commands see it. */
 export interface Io {
   readonly env: Env;
   /** The additions of extensions and plugins to the gateway. */
   readonly contributions: Contributions;
-  /** Results. */
-  out(text: string): void;
+  /**
+   * Results. Data for programs, such as a file that is exported, reach a file or pipe as they are; everything else is for people and
+   * has no control characters, wherever it goes.
+   */
+  out(text: string, kind?: "data"): void;
   /** Progress, warnings, errors; secrets are masked. */
   err(text: string): void;
   /** Whether a person reads `out`. */
@@ -33,8 +38,8 @@ export function terminalIo(args: readonly string[], env: Env): Io {
   return {
     env,
     contributions: bundledContributions(),
-    out: (text) => void process.stdout.write(isTerminal ? terminalText(text) : text),
-    err: (text) => void process.stderr.write(errText(text, isErrTerminal)),
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
     isTerminal,
     isErrTerminal,
     color: isTerminal && !plain,
@@ -42,9 +47,18 @@ export function terminalIo(args: readonly string[], env: Env): Io {
   };
 }
 
-export function writeJson(io: Io, value: unknown): void {
-  io.out(`${JSON.stringify(value, null, 2)}\n`);
-}
+/** The same without what could control a terminal, change the direction of text or tell a secret. */
+export const safeIo = (io: Io): Io => ({
+  ...io,
+  out: (text, kind) => {
+    if (kind === "data" && !io.isTerminal) io.out(text, kind);
+    else io.out(io.isTerminal ? terminalText(text) : withoutTerminalControls(text), kind);
+  },
+  err: (text) => io.err(io.isErrTerminal ? errText(text) : withoutTerminalControls(Secret.mask(text))),
+});
+
+export const writeJson = (io: Io, value: unknown): void =>
+  io.out(`${escapedControls(JSON.stringify(value, null, 2))}\n`, "data");
 
 /** Waits until all output is written, because pipes are asynchronous on some systems. Never rejects. */
 export async function drainOutput(): Promise<void> {

@@ -1,9 +1,8 @@
 import { Secret } from "../../types/secret.ts";
 
-/** A text for the error output: without secrets, and for a terminal without control characters except those of the progress line. */
-export function errText(text: string, isTerminal: boolean): string {
+/** A text for the error output: without secrets, and without control characters except those of the progress line. */
+export function errText(text: string): string {
   const masked = Secret.mask(text);
-  if (!isTerminal) return masked;
   return text.startsWith(REWRITE) ? REWRITE + terminalText(masked.slice(REWRITE.length)) : terminalText(masked);
 }
 
@@ -16,7 +15,7 @@ export const withoutTerminalControls = (text: string): string =>
   text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\p{Bidi_Control}]/gu, "");
 
 /**
- * A text for a terminal: without control characters, whoever wrote it. Colours stay, also those of strangers, except the one
+ * A text for a person: without control characters, whoever wrote it. Colours stay, also those of strangers, except the one
  * that hides text.
  */
 export const terminalText = (text: string): string =>

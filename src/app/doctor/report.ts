@@ -33,13 +33,13 @@ function sumUp(reports: readonly CheckReport[]): string {
   return `${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed.${offer}`;
 }
 
-/** The reports as JSON, with the gravest status, and secrets masked. Ends with a newline. */
-export function reportJson(reports: readonly CheckReport[]): string {
+/** The reports as JSON, with the gravest status, and secrets masked. */
+export function reportJson(reports: readonly CheckReport[]): unknown {
   const status = worst(reports.flatMap((report) => report.results));
   const checks = reports.map(({ results, ...report }) => ({
     ...report,
     status: worst(results),
     results: results.map(({ repair, ...result }) => ({ ...result, ...(repair && { repair: repair.describe }) })),
   }));
-  return `${JSON.stringify(maskStrings({ status, checks }), null, 2)}\n`;
+  return maskStrings({ status, checks });
 }

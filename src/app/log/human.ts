@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { errorText } from "../../utils/text/error-text.ts";
+import { boundedText } from "./bounded.ts";
 
 type Verb = "debug" | "info" | "warn" | "error";
 
@@ -12,7 +13,7 @@ const LOOK = { debug: "gray", info: "green", warn: "yellow", error: "red" } as c
 export function humanLine(verb: Verb, message: string, fields: Readonly<Record<string, unknown>>): string {
   const time = new Date().toTimeString().slice(0, 8);
   const { error, ...rest } = fields;
-  const cause = error === undefined ? [] : [oneLine(errorText(error))];
+  const cause = error === undefined ? [] : [oneLine(boundedText(errorText(error)))];
   const level = paint(LOOK[verb], verb.padEnd(5));
   return `${paint("gray", time)} ${level} ${[oneLine(message), paint("gray", oneLine(fieldsText(rest))), ...cause].filter(Boolean).join(" ")}\n`;
 }

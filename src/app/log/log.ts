@@ -5,6 +5,8 @@ import type { Log } from "../../types/log.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { errorCode } from "../../utils/missing.ts";
+import { escapedControls } from "../../utils/text/escaped-controls.ts";
+import { boundedFields, boundedText } from "./bounded.ts";
 import { redacted, redactedValue, redactPattern } from "./redact.ts";
 import { humanLine } from "./human.ts";
 import { LogLineFile, droppedNote } from "./log-line-file.ts";
@@ -173,7 +175,9 @@ class Root {
     const isOnConsole = rank >= RANK[consoleLevel];
     if (rank >= RANK[level] || (isOnConsole && this.#asJson)) this.#makeSoon({ verb, message, fields, at: Date.now() });
     if (isOnConsole && !this.#asJson)
-      process.stdout.write(redacted(Secret.mask(humanLine(verb, message, fields)), this.#redact));
+      process.stdout.write(
+        redacted(Secret.mask(humanLine(verb, boundedText(message), boundedFields(fields))), this.#redact),
+      );
   }
 
   #withName(fields: Fields): Fields {
@@ -219,7 +223,8 @@ class Root {
     // One line is made for both destinations.
     this.#to = [file, stdout].filter((lines) => lines !== undefined);
     this.#at = at;
-    if (this.#to.length > 0) this.#pino[verb](redactedFields(shown(fields), redact), redacted(message, redact));
+    if (this.#to.length > 0)
+      this.#pino[verb](boundedFields(redactedFields(shown(fields), redact)), boundedText(redacted(message, redact)));
   }
 
   #put(line: string): void {
@@ -309,7 +314,7 @@ const SHAPE = {
   level: "trace",
   base: null,
   formatters: { level: (label: string) => ({ level: label }) },
-  hooks: { streamWrite: (line: string) => Secret.mask(line) },
+  hooks: { streamWrite: (line: string) => escapedControls(Secret.mask(line)) },
 };
 
 const redactedFields = (fields: Fields, patterns: readonly RegExp[]): Fields =>

@@ -23,6 +23,7 @@ import type { DispatchPorts } from "../ports.ts";
 import { ONE_SHOT } from "../turn-kinds.ts";
 import { toolSchema } from "../../tools/schema.ts";
 import { isFields } from "../../utils/fields.ts";
+import { readableName } from "../../utils/text/clean-text.ts";
 
 /** Calls one tool for a client. Rejects when the gateway itself fails. */
 export type CallTool = (request: ToolCallRequest) => Promise<ToolCallOutcome>;
@@ -202,7 +203,7 @@ async function watched(
     };
     log.emit({ type: "run_end", result, receipt, endedAt });
     ports.log.info("tool called over HTTP", {
-      tool: name,
+      tool: readableName(name),
       run: facts.runId,
       session: facts.sessionKey,
       isError,

@@ -6,6 +6,7 @@ import { Secret } from "../../types/secret.ts";
 import type { Approval, ApprovalQuestion } from "../../types/run/tool.ts";
 import { UNASKED_TEXTS } from "../../types/run/unasked.ts";
 import { background } from "../../utils/background.ts";
+import { readableName } from "../../utils/text/clean-text.ts";
 import { shorten } from "../../utils/text/shorten.ts";
 
 /**
@@ -39,7 +40,7 @@ function logEvent(event: RunEvent, log: Log): void {
       });
       return;
     case "tool_end":
-      log.info("tool", { tool: event.name, failed: event.isError, ms: event.durationMs });
+      log.info("tool", { tool: readableName(event.name), failed: event.isError, ms: event.durationMs });
       return;
     case "retry":
       log.warn("retry", { because: event.because, remedy: event.remedy, message: event.message });

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -48,6 +48,49 @@ const tides = {
     { kind: "carrier-pigeon", bins: ["tide"] },
   ],
 };
+
+const HOSTILE = "a\u202eb\u009b2Jc\u200f\u001b[31md";
+const STEERING = /[^\P{Cc}\n\t]|\p{Bidi_Control}/u;
+
+describe.each([false, true])("texts that a stranger chose, on a terminal: %s", (isTerminal) => {
+  test.each([
+    ["doctor"],
+    ["doctor", "--json"],
+    ["skills"],
+    ["skills", "--json"],
+    ["skills", "info", "odd"],
+    ["skills", "info", "odd", "--json"],
+    ["skills", "info", HOSTILE],
+    ["skills", "info", HOSTILE, "--json"],
+    ["skills", "check"],
+    ["agents", "list"],
+    ["agents", "list", "--json"],
+    ["agents", "bindings"],
+    ["plugins", "list"],
+    ["plugins", "doctor"],
+    ["hooks", "list"],
+    ["mcp", "list"],
+    ["models", "status"],
+    [HOSTILE],
+    [HOSTILE, "--json"],
+  ])("steer nothing in the output of %j", async (...args) => {
+    const odd = skill(join(state, "skills"), "odd", { ...tides, emoji: HOSTILE, requires: { bins: [HOSTILE] } });
+    const text = readFileSync(join(odd, "SKILL.md"), "utf8");
+    writeFileSync(join(odd, "SKILL.md"), text.replace("About odd.", JSON.stringify(`About ${HOSTILE}`)));
+    skill(join(state, "skills"), HOSTILE);
+    mkdirSync(join(state, "hooks", HOSTILE), { recursive: true });
+    config({
+      agents: { list: [{ id: "main", name: HOSTILE }] },
+      mcp: { servers: { [HOSTILE]: { url: "https://127.0.0.1:9" } } },
+      plugins: { load: { paths: [join(dir, HOSTILE)] } },
+    });
+    const { out, err } = await run(args, env, isTerminal);
+    expect(out + err).not.toBe("");
+    expect(isTerminal ? out.replaceAll("\u001b[31m", "") : out).not.toMatch(STEERING);
+    expect(err).not.toMatch(STEERING);
+    if (args.includes("--json")) JSON.parse(out);
+  });
+});
 
 describe("skills", () => {
   test("are listed with their source, and what each one lacks", async () => {

@@ -100,7 +100,7 @@ export async function completion(
       fix: `The shells are: ${Object.keys(SHELLS).join(", ")}.`,
     });
   if (!install) {
-    io.out(script);
+    io.out(script, "data");
     return 0;
   }
   const places = placesOf(shell, io);

@@ -9,7 +9,7 @@ import { resolvePaths } from "../../config/paths.ts";
 import { packageVersion } from "../../package-root.ts";
 import { canAsk } from "../ask.ts";
 import { failureJson, printFailure, parserError } from "../failure.ts";
-import { drainOutput, endWithReader, terminalIo, writeJson, type Io } from "../io.ts";
+import { drainOutput, endWithReader, safeIo, terminalIo, writeJson, type Io } from "../io.ts";
 import { buildProgram } from "./program.ts";
 
 /** Runs one command line and ends the process with its exit code (0, 1, 2, 75, 78). */
@@ -23,7 +23,8 @@ export async function runCli(args: readonly string[]): Promise<void> {
 }
 
 /** The same without ending the process. Never rejects. */
-export async function runCommand(io: Io, args: readonly string[]): Promise<number> {
+export async function runCommand(terminal: Io, args: readonly string[]): Promise<number> {
+  const io = safeIo(terminal);
   const { program, exitCode } = await programFor(io, args);
   const line = colorFirst(withNestedHelp(program, args));
   try {

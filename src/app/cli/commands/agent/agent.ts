@@ -414,6 +414,7 @@ class Printer {
   finish(whole: string): void {
     this.stop();
     const rest = whole.startsWith(this.#printed) ? whole.slice(this.#printed.length) : `\n\n${whole}`;
-    if (whole !== "" || this.#printed !== "") this.#io.out(`${this.#isLive ? withoutTerminalControls(rest) : rest}\n`);
+    if (whole !== "" || this.#printed !== "")
+      this.#io.out(`${this.#isLive ? withoutTerminalControls(rest) : rest}\n`, "data");
   }
 }

@@ -24,7 +24,8 @@ export async function configGet(io: Io, key: string, options: { json?: boolean }
   if (found === undefined) throw missing(config, path);
   const value = shownConfig(found, path);
   if (options.json === true) writeJson(io, value);
-  else io.out(`${typeof value === "string" ? value : JSON.stringify(value, null, 2)}\n`);
+  else if (typeof value === "string") io.out(`${value}\n`, "data");
+  else writeJson(io, value);
   return 0;
 }
 

@@ -6,7 +6,7 @@ import { formatReport, reportJson } from "../../../doctor/report.ts";
 import { runChecks, worst, type CheckReport } from "../../../doctor/run-checks.ts";
 import { accountCheck } from "../channels/account-check.ts";
 import { canAsk, confirmed } from "../../ask.ts";
-import type { Io } from "../../io.ts";
+import { writeJson, type Io } from "../../io.ts";
 import { askPlugins } from "../../ask-plugins.ts";
 import { withProgress } from "../../progress.ts";
 
@@ -40,7 +40,8 @@ async function report(io: Io, checks: readonly Check[], flags: DoctorFlags): Pro
     ({ failed } = await repair(io, reports, flags));
     reports = await look(io, checks);
   }
-  io.out(flags.json === true ? reportJson(reports) : formatReport(reports, { color: io.color }));
+  if (flags.json === true) writeJson(io, reportJson(reports));
+  else io.out(formatReport(reports, { color: io.color }));
   return worst(reports.flatMap((report) => report.results)) === "fail" || failed > 0 ? 1 : 0;
 }
 

@@ -24,7 +24,7 @@ export async function logs(io: Io, flags: LogFlags): Promise<number> {
   const color = io.color && flags.plain !== true;
   const write = (lines: readonly string[]) => {
     const shown = flags.json === true ? lines : lines.map((line) => logLine(line, color));
-    if (shown.length > 0) io.out(`${shown.join("\n")}\n`);
+    if (shown.length > 0) io.out(`${shown.join("\n")}\n`, flags.json === true ? "data" : undefined);
   };
   const files = await logFiles(place);
   if (files.length === 0) io.err(`No log yet in ${"dir" in place ? place.dir : place.file}.\n`);

@@ -35,7 +35,7 @@ export async function sessionsExport(
   const { file } = await findStoredSession(await readState(io), key);
   const branches = format === "markdown" ? await readBranches(file) : undefined;
   const source = branches ? Readable.from(markdownOf(file, branches, allBranches)) : createReadStream(file, "utf8");
-  if (output === undefined) for await (const chunk of source) io.out(shown(io, String(chunk)));
+  if (output === undefined) for await (const chunk of source) io.out(shown(io, String(chunk)), "data");
   else {
     await writeNew(source, output);
     io.err(`Wrote ${output}.\n`);

@@ -6,8 +6,8 @@ import { z } from "zod";
 import { PNG } from "../kit/pictures.ts";
 import { type FakeModel, startFakeModel } from "../fakes/model.ts";
 import { diskOfDatabases } from "../kit/store/full-disk.ts";
-import { connectParams, RawClient } from "../kit/server/server.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../kit/gateway/in-process.ts";
+import type { RawClient } from "../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../kit/gateway/in-process.ts";
 
 /** Web chat keeps the promises of every channel: durable before the answer, no double, nothing lost between connections. */
 let model: FakeModel;
@@ -26,9 +26,8 @@ afterAll(async () => {
 });
 
 async function openTab(): Promise<RawClient> {
-  const tab = new RawClient(fixture.http.replace("http", "ws"));
+  const tab = await fixture.client();
   open.push(tab);
-  await tab.connect(connectParams(TOKEN));
   return tab;
 }
 

@@ -1,29 +1,20 @@
 import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../kit/server/server.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startGatewayFixture, type GatewayFixture } from "../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../kit/server/server.ts";
 
 /** `exec-approvals.json` as a client of the protocol reads and replaces it. */
 let fixture: GatewayFixture;
 let path: string;
-const open: RawClient[] = [];
 beforeAll(async () => {
   fixture = await startGatewayFixture();
   path = join(fixture.dir, "exec-approvals.json");
 });
 beforeEach(() => rmSync(path, { force: true }));
-afterEach(() => {
-  for (const client of open.splice(0)) client.close();
-});
 afterAll(() => fixture.close());
 
-async function client(scopes: readonly string[] = ["operator.admin"]): Promise<RawClient> {
-  const made = new RawClient(fixture.http.replace("http", "ws"));
-  open.push(made);
-  await made.connect({ ...connectParams(TOKEN), scopes });
-  return made;
-}
+const client = (scopes: readonly string[] = ["operator.admin"]): Promise<RawClient> => fixture.client({ scopes });
 
 const put = (document: object) => writeFileSync(path, JSON.stringify(document), { mode: 0o600 });
 const content = () => JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;

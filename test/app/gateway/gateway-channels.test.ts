@@ -3,18 +3,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { until } from "../../kit/until.ts";
-import { connectParams, RawClient } from "../../kit/server/server.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../kit/gateway/in-process.ts";
 
 let fixture: GatewayFixture;
 let client: RawClient;
 beforeAll(async () => {
   fixture = await startGatewayFixture({ enabled: false, botToken: undefined });
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
 });
 
@@ -131,8 +129,7 @@ test("a token that was wrong is replaced where that is asked for", async () => {
 });
 
 test("only who may change everything may set up channels", async () => {
-  const reader = new RawClient(fixture.http.replace("http", "ws"));
-  await reader.connect({ ...connectParams(TOKEN), scopes: ["operator.read", "operator.write"] });
+  const reader = await fixture.client({ scopes: ["operator.read", "operator.write"] });
   for (const method of ["channels.add", "channels.remove", "channels.enable"]) {
     const { error } = answer.parse(await reader.request(method, { channel: "telegram", enabled: true }));
     expect([error?.code, error?.message]).toEqual(["FORBIDDEN", "missing scope: operator.admin"]);

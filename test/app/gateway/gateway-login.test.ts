@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { DEVICE, startFakeWhatsapp, type FakeWhatsApp } from "../../../extensions/whatsapp/test/fake/fake-whatsapp.ts";
 import { until } from "../../kit/until.ts";
-import { connectParams, RawClient } from "../../kit/server/server.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../kit/gateway/in-process.ts";
 
 let fake: FakeWhatsApp;
 let fixture: GatewayFixture;
@@ -11,11 +11,9 @@ let client: RawClient;
 beforeAll(async () => {
   fake = await startFakeWhatsapp();
   fixture = await startGatewayFixture({ enabled: false }, undefined, { whatsapp: { waWebSocketUrl: fake.url } });
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await fake.close();
 });

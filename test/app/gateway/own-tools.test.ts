@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { startFakeModel, type FakeModel } from "../../fakes/model.ts";
-import { connectParams, RawClient } from "../../kit/server/server.ts";
+import type { RawClient } from "../../kit/server/server.ts";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
 
 /** The gateway's own tools as a model calls them, over a real gateway. */
@@ -22,9 +22,8 @@ afterAll(async () => {
 });
 
 async function openTab(): Promise<RawClient> {
-  const tab = new RawClient(fixture.http.replace("http", "ws"));
+  const tab = await fixture.client();
   open.push(tab);
-  await tab.connect(connectParams(TOKEN));
   return tab;
 }
 

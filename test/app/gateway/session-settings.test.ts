@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type FakeModel, startFakeModel } from "../../fakes/model.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../kit/server/server.ts";
 
 let model: FakeModel;
 let fixture: GatewayFixture;
@@ -21,9 +21,8 @@ afterAll(async () => {
 });
 
 async function connect(): Promise<RawClient> {
-  const client = new RawClient(fixture.http.replace("http", "ws"));
+  const client = await fixture.client();
   open.push(client);
-  await client.connect(connectParams(TOKEN));
   return client;
 }
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type FakeModel, startFakeModel } from "../../fakes/model.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../kit/server/server.ts";
 import { until } from "../../kit/until.ts";
 
 let model: FakeModel;
@@ -11,12 +11,10 @@ let client: RawClient;
 beforeAll(async () => {
   model = await startFakeModel();
   fixture = await startGatewayFixture({ enabled: false }, model.url);
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterEach(() => client.request("chat.abort", { sessionKey: "busy" }));
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await model.close();
 });

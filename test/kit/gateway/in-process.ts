@@ -11,6 +11,7 @@ import { Live } from "../../../src/app/live.ts";
 import type { Method } from "../../../src/types/method.ts";
 import { openLog } from "../../../src/app/log/log.ts";
 import { type FakeTelegram, startFakeTelegram } from "../../fakes/telegram.ts";
+import { connectParams, RawClient } from "../server/server.ts";
 import { until } from "../until.ts";
 import { run, type Ended } from "./cli.ts";
 
@@ -34,6 +35,8 @@ export interface GatewayFixture {
   methods(): Promise<readonly Method[]>;
   /** Ends the gateway and starts it again over the same state, at another port. */
   restart(): Promise<void>;
+  /** A client with the gateway's token, which is closed with the gateway. `more` is over its usual parameters of `connect`. */
+  client(more?: Record<string, unknown>): Promise<RawClient>;
   close(): Promise<void>;
 }
 
@@ -61,6 +64,7 @@ export async function startGatewayFixture(
   const boot = async () => startGateway(new Live(paths, dir, await load()), { log, load, movingIn: left });
   let gateway = await boot();
   const env = { OPENCLAW_STATE_DIR: dir, OPENCLAW_GATEWAY_TOKEN: TOKEN };
+  const clients: RawClient[] = [];
   const cli = (...args: readonly string[]) =>
     run(args, { ...env, OPENCLAW_GATEWAY_URL: `ws://127.0.0.1:${gateway.port}` });
   const fixture: GatewayFixture = {
@@ -82,7 +86,14 @@ export async function startGatewayFixture(
       await gateway.close(0);
       gateway = await boot();
     },
+    async client(more = {}) {
+      const client = new RawClient(`ws://127.0.0.1:${gateway.port}`);
+      clients.push(client);
+      await client.connect({ ...connectParams(TOKEN), ...more });
+      return client;
+    },
     async close() {
+      for (const client of clients) client.close();
       await gateway.close(0);
       await telegram.close();
       for (const made of [dir, home]) rmSync(made, { recursive: true, force: true, maxRetries: 5 });

@@ -1,5 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { WebSocket, type ClientOptions as WebSocketOptions, type RawData } from "ws";
+import { z } from "zod";
 import { startServer } from "../../../src/server/server.ts";
 import type {
   AccessOptions,
@@ -185,6 +186,11 @@ type Frame = Record<string, unknown>;
 const textOf = (data: RawData) => (Buffer.isBuffer(data) ? data.toString("utf8") : "");
 const isFrame = (value: unknown): value is Frame => typeof value === "object" && value !== null;
 
+const refused = z.looseObject({
+  ok: z.literal(false),
+  error: z.looseObject({ code: z.string(), message: z.string(), details: z.looseObject({}).optional() }),
+});
+
 export interface ClientOptions extends Pick<WebSocketOptions, "autoPong" | "ca" | "localAddress"> {
   readonly lookup?: LookupFunction;
 }
@@ -233,6 +239,18 @@ export class RawClient {
     const answer = await this.until((frame) => frame["type"] === "res" && frame["id"] === id);
     if (answer["ok"] === true) checkAnswer(method, answer["payload"]);
     return answer;
+  }
+
+  /** The payload of an answer. Throws when the request is refused. */
+  async ask(method: string, params: unknown = {}): Promise<Frame> {
+    const { ok, payload, error } = await this.request(method, params);
+    if (ok !== true) throw new Error(`${method} was refused: ${JSON.stringify(error)}`);
+    return isFrame(payload) ? payload : {};
+  }
+
+  /** Why a request is refused. Throws when it is not. */
+  async refusal(method: string, params: unknown = {}): Promise<z.infer<typeof refused>["error"]> {
+    return refused.parse(await this.request(method, params)).error;
   }
 
   async connect(more: Record<string, unknown> = {}): Promise<Frame> {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type FakeModel, startFakeModel } from "../../../fakes/model.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { until } from "../../../kit/until.ts";
 
 const HOOK_TOKEN = "a-token-of-the-hooks-that-is-long-enough";
@@ -19,17 +19,14 @@ beforeAll(async () => {
   const config: object = JSON.parse(readFileSync(file, "utf8"));
   writeFileSync(file, JSON.stringify({ ...config, hooks: { enabled: true, token: HOOK_TOKEN } }));
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await model.close();
 });
 
-const answered = z.looseObject({ payload: z.looseObject({}) });
-const ask = async (method: string, params: object = {}) => answered.parse(await client.request(method, params)).payload;
+const ask = (method: string, params: object = {}) => client.ask(method, params);
 const found = async (search: string) =>
   z.array(z.looseObject({ key: z.string() })).parse((await ask("sessions.list", { search }))["sessions"]);
 

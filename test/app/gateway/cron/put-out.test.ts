@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { type FakeModel, startFakeModel } from "../../../fakes/model.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { until } from "../../../kit/until.ts";
 
 const ADA = 1001;
@@ -17,17 +17,14 @@ beforeAll(async () => {
     text: said.includes("[cron:") ? `news of ${/\[cron:\S+ (\w+)/.exec(said)?.[1]}` : "hi",
   }));
   fixture = await startGatewayFixture({ dmPolicy: "pairing" }, model.url);
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await model.close();
 });
 
-const answered = z.looseObject({ payload: z.looseObject({}) });
-const ask = async (method: string, params: object = {}) => answered.parse(await client.request(method, params)).payload;
+const ask = (method: string, params: object = {}) => client.ask(method, params);
 
 const say = (text: string) => fixture.telegram.say(text, { from: { id: ADA, first_name: "Ada" } });
 const shown = () => fixture.telegram.shown(ADA);

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { expectShape } from "../../../server/shapes.ts";
 
 let fixture: GatewayFixture;
@@ -16,11 +16,9 @@ beforeAll(async () => {
   fixture = await startGatewayFixture({ enabled: false });
   writeFileSync(join(fixture.dir, "openclaw.json"), HEAD + fixture.config());
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
 });
 
@@ -135,8 +133,7 @@ describe("an agent", () => {
   });
 
   test("is not changed by a client that may only read and write", async () => {
-    const writer = new RawClient(fixture.http.replace("http", "ws"));
-    await writer.connect({ ...connectParams(TOKEN), scopes: ["operator.read", "operator.write"] });
+    const writer = await fixture.client({ scopes: ["operator.read", "operator.write"] });
     for (const [method, params] of [
       ["agents.create", { name: "Sneak" }],
       ["agents.update", { agentId: "twin", name: "x" }],

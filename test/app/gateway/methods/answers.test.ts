@@ -12,7 +12,7 @@ import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/ga
 import { writePlugin } from "../../../kit/gateway/plugins.ts";
 import { merge } from "../../../kit/gateway/world.ts";
 import { Device } from "../../../kit/server/device.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { misfits, strictShape } from "../../../kit/strict-shape.ts";
 import { until } from "../../../kit/until.ts";
 import { replyTo } from "../../../peers/real-gateway/gateways.ts";
@@ -78,9 +78,7 @@ beforeAll(async () => {
   const config = JSON.parse(fixture.config()) as Record<string, unknown>;
   writeFileSync(join(fixture.dir, "openclaw.json"), JSON.stringify(merge(config, CONFIG), null, 2));
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  const scopes = ["operator.admin", "operator.approvals", "operator.pairing"];
-  await client.connect({ ...connectParams(TOKEN), scopes });
+  client = await fixture.client({ scopes: ["operator.admin", "operator.approvals", "operator.pairing"] });
   leaveOpenClaw(fixture.home);
   await pairTwo();
   await play(requestsFor(fixture.telegram, fixture.dir, service && new FakeBrowser(service)));

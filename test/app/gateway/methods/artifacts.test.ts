@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { startFakeModel, type FakeModel } from "../../../fakes/model.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { replyTo } from "../../../peers/real-gateway/gateways.ts";
 import { expectShape } from "../../../server/shapes.ts";
 import { until } from "../../../kit/until.ts";
@@ -23,8 +23,7 @@ beforeAll(async () => {
   model = await startFakeModel();
   model.answer((call) => (call.said.includes("bring") ? { text: "Here.\n[[media:tea.txt]]" } : replyTo(call)));
   fixture = await startGatewayFixture({ enabled: false }, model.url);
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
   await say("look", { attachments: [{ type: "image", mimeType: "image/png", fileName: "dot.png", content: PNG }] });
   const workspace = join(fixture.dir, "workspace");
   writeFileSync(join(workspace, "out.png"), Buffer.from(PNG, "base64"));
@@ -35,7 +34,6 @@ beforeAll(async () => {
   await until(async () => (await listed({ runId: runs[2] })).artifacts.length === 1, "the file of the answer");
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await model.close();
 });

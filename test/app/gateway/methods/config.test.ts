@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { expectShape } from "../../../server/shapes.ts";
 
 const MARK = "__OPENCLAW_REDACTED__";
@@ -27,28 +27,16 @@ beforeAll(async () => {
   text = `// the house\n${JSON.stringify(found, null, 2)}\n`;
   writeFileSync(join(fixture.dir, "openclaw.json"), text);
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
 });
 beforeEach(() => writeFileSync(join(fixture.dir, "openclaw.json"), text));
 
-const answered = z.looseObject({
-  ok: z.boolean(),
-  payload: z.looseObject({}).optional(),
-  error: z.looseObject({ code: z.string(), message: z.string(), details: z.looseObject({}).optional() }).optional(),
-});
+const call = (method: string, params: object = {}) => client.ask(method, params);
 
-async function call(method: string, params: object = {}) {
-  const { payload, error } = answered.parse(await client.request(method, params));
-  expect(error).toBeUndefined();
-  return payload ?? {};
-}
-
-const refused = async (method: string, params: object) => answered.parse(await client.request(method, params)).error;
+const refused = (method: string, params: object) => client.refusal(method, params);
 
 const snapshot = z.looseObject({
   hash: z.string(),

@@ -21,8 +21,7 @@ beforeAll(async () => {
   model = await startFakeModel();
   model.answer(() => ({ text: "The tea is ready." }));
   fixture = await startGatewayFixture({ enabled: false }, model.url);
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect({ ...connectParams(TOKEN), scopes: SCOPES });
+  client = await fixture.client({ scopes: SCOPES });
   const { payload } = z.looseObject({ payload: z.looseObject({ runId: z.string() }) }).parse(
     await client.request("chat.send", {
       sessionKey: SESSION,
@@ -33,7 +32,6 @@ beforeAll(async () => {
   await client.request("agent.wait", { runId: payload.runId, timeoutMs: 60_000 });
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await model.close();
 });

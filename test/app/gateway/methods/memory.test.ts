@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { appendChange, lineHashes, type NoteRecord } from "../../../../extensions/memory-core/changes.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
 import { merge } from "../../../kit/gateway/world.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 
 let fixture: GatewayFixture;
 let client: RawClient;
@@ -23,8 +23,7 @@ const changed = (record: Partial<NoteRecord> & Pick<NoteRecord, "at" | "path" | 
   appendChange(join(fixture.dir, "state", "memory", "main.changes.jsonl"), { ...CHANGE, ...record });
 
 async function connect(): Promise<void> {
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect({ ...connectParams(TOKEN), scopes: ["operator.admin"] });
+  client = await fixture.client();
 }
 
 beforeAll(async () => {

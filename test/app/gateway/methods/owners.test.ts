@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 
 let fixture: GatewayFixture;
 let client: RawClient;
 
 beforeAll(async () => {
   fixture = await startGatewayFixture({ enabled: false });
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
 });
 

@@ -2,8 +2,8 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 
 /** What `policy.explain` says to clients about tools and commands. */
 let fixture: GatewayFixture;
@@ -30,12 +30,10 @@ beforeAll(async () => {
   writeFileSync(join(fixture.dir, "openclaw.json"), JSON.stringify({ ...config, ...more }, null, 2));
   approvals = join(fixture.dir, "exec-approvals.json");
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 beforeEach(() => rmSync(approvals, { force: true }));
 afterAll(async () => {
-  client.close();
   await fixture.close();
 });
 

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startFakeDiscord, type FakeDiscord } from "../../../../extensions/discord/test/fake-discord.ts";
 import { ADA } from "../../../../extensions/discord/test/fake-world.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { until } from "../../../kit/until.ts";
 
 let discord: FakeDiscord;
@@ -14,12 +14,10 @@ beforeAll(async () => {
   fixture = await startGatewayFixture({}, undefined, {
     discord: { ...discord.config, dmPolicy: "allowlist", allowFrom: [ADA.id] },
   });
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
   await until(isUp, "both channels");
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await discord.close();
 });

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { startFakeModel, type FakeModel } from "../../../fakes/model.ts";
 import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
 import { png } from "../../../kit/pictures.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { until } from "../../../kit/until.ts";
 
 const KEY = "agent:main:files";
@@ -62,12 +62,10 @@ beforeAll(async () => {
   config.audio = { transcription: { baseUrl: `http://127.0.0.1:${port}/v1`, model: "hears" } };
   writeFileSync(join(fixture.dir, "openclaw.json"), JSON.stringify(config));
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
   return () => speech.close();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await model.close();
 });

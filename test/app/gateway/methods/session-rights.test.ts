@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 
 /** What `sessions.describe` says about the rights of a turn in a session. */
 let fixture: GatewayFixture;
@@ -29,11 +29,9 @@ beforeAll(async () => {
   };
   writeFileSync(join(fixture.dir, "openclaw.json"), JSON.stringify({ ...config, ...more }, null, 2));
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
 });
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { startFakeModel, type FakeModel, type ModelReply } from "../../../fakes/model.ts";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { ODD_SERVERS, oddServer } from "../../onboard/odd-servers.ts";
 import { expectShape } from "../../../server/shapes.ts";
 
@@ -27,11 +27,9 @@ beforeAll(async () => {
   keyFile = join(fixture.dir, "credentials", "auth-profiles.json");
   writeFileSync(join(fixture.dir, "openclaw.json"), text);
   await fixture.restart();
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
   await model.close();
 });
@@ -42,19 +40,9 @@ beforeEach(async () => {
   model.answer(() => ({ text: "OK" }));
 });
 
-const answered = z.looseObject({
-  ok: z.boolean(),
-  payload: z.looseObject({}).optional(),
-  error: z.looseObject({ code: z.string(), message: z.string(), details: z.looseObject({}).optional() }).optional(),
-});
+const call = (method: string, params: object = {}) => client.ask(method, params);
 
-async function call(method: string, params: object = {}) {
-  const { payload, error } = answered.parse(await client.request(method, params));
-  expect(error).toBeUndefined();
-  return payload ?? {};
-}
-
-const refused = async (method: string, params: object) => answered.parse(await client.request(method, params)).error;
+const refused = (method: string, params: object) => client.refusal(method, params);
 const typed = (more: object = {}) => ({ kind: "api-key", authChoice: "openai-api-key", apiKey: KEY, ...more });
 const activate = (params: object) => call("openclaw.setup.activate", params);
 const onlyKey = (key: string) => (given: string | undefined, good: ModelReply) =>

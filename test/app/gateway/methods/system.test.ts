@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startGatewayFixture, TOKEN, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
-import { connectParams, RawClient } from "../../../kit/server/server.ts";
+import { startGatewayFixture, type GatewayFixture } from "../../../kit/gateway/in-process.ts";
+import type { RawClient } from "../../../kit/server/server.ts";
 import { expectShape } from "../../../server/shapes.ts";
 
 let fixture: GatewayFixture;
@@ -12,27 +12,15 @@ const OWN = { id: 1, username: "own" };
 
 beforeAll(async () => {
   fixture = await startGatewayFixture({ dmPolicy: "pairing" });
-  client = new RawClient(fixture.http.replace("http", "ws"));
-  await client.connect(connectParams(TOKEN));
+  client = await fixture.client();
 });
 afterAll(async () => {
-  client.close();
   await fixture.close();
 });
 
-const answered = z.looseObject({
-  ok: z.boolean(),
-  payload: z.looseObject({}).optional(),
-  error: z.looseObject({ code: z.string(), message: z.string(), details: z.looseObject({}).optional() }).optional(),
-});
+const call = (method: string, params: object = {}) => client.ask(method, params);
 
-async function call(method: string, params: object = {}) {
-  const { payload, error } = answered.parse(await client.request(method, params));
-  expect(error, method).toBeUndefined();
-  return payload ?? {};
-}
-
-const refused = async (method: string, params: object) => answered.parse(await client.request(method, params)).error;
+const refused = (method: string, params: object) => client.refusal(method, params);
 
 test("the machine and the process are described", async () => {
   const info = await call("system.info");

@@ -20,6 +20,8 @@ const OFFLINE = /cannot be reached|Connecting/;
 class Proxy {
   /** What the new build says in the page's title; unset for the build of the gateway. */
   newTitle: string | undefined;
+  /** Code that has other names in the new build. */
+  renamed: RegExp | undefined;
   /** The proxy answers in place of the gateway. */
   instead: number | undefined;
   #server: Server | undefined;
@@ -71,6 +73,8 @@ class Proxy {
   #pass(asked: IncomingMessage, response: ServerResponse): void {
     if (this.instead !== undefined) return void response.writeHead(this.instead).end("a proxy's own words");
     const path = this.#below(asked);
+    if (this.renamed?.test(path) === true)
+      return void response.writeHead(404, { "content-type": "text/plain" }).end("not found");
     const { "accept-encoding": _packed, "if-none-match": _known, ...headers } = asked.headers;
     request({ host: "127.0.0.1", port: this.#target, path, method: asked.method, headers }, (answer) => {
       if (this.newTitle === undefined)
@@ -84,8 +88,15 @@ class Proxy {
 
   #rebuilt(path: string, bytes: Buffer): Buffer | string {
     if (path.startsWith("/?") || path === "/")
-      return bytes.toString().replace("<head>", `<head><meta name="build" content="${this.newTitle}">`);
-    return path === "/sw.js" ? bytes.toString().replace(/mark:"\w+"/, `mark:"${this.newTitle}"`) : bytes;
+      return bytes
+        .toString()
+        .replace("<head>", `<head><meta name="build" content="${this.newTitle}">`)
+        .replace(/(start-\w+\.js)/, `$1?${this.newTitle}`);
+    if (path !== "/sw.js") return bytes;
+    const worker = bytes.toString().replace(/mark:"\w+"/, `mark:"${this.newTitle}"`);
+    return worker.replaceAll(/,"([\w-]+\.js)"/g, (file, name: string) =>
+      this.renamed?.test(`/${name}`) === true ? "" : file,
+    );
   }
 }
 
@@ -249,6 +260,50 @@ describe.skipIf(!hasChromium || CERTIFICATE === undefined)("the page as an app",
     await page.reload();
     await page.getByText(OFFLINE).first().waitFor();
     expect(await buildOf(page)).toBe("second");
+  });
+
+  test("the gateway is updated while the page is open: the page says so, shows its views and keeps what was typed", async () => {
+    const gateway = await start();
+    proxy = new Proxy(gateway.port, "/claw");
+    await proxy.up();
+    const { page } = await world.browser.open(gateway);
+    await page.goto(`${proxy.url}#token=${gateway.token}`);
+    const tab = new Tab(page);
+    await tab.connected();
+    await expect.poll(() => isControlled(page), SOON).toBe(true);
+    await tab.box.fill("not yet");
+    await proxy.down();
+    proxy.newTitle = "second";
+    proxy.renamed = /^\/(?:logs|usage)-/;
+    await proxy.up();
+    await tab.connected();
+    const told = page.getByRole("alert").filter({ hasText: "The gateway has a new version of this page." });
+    await told.waitFor();
+    // The browser has kept the code of this version.
+    await page.getByRole("link", { name: "Logs" }).click();
+    await page.getByLabel("Words in the line").waitFor();
+    await tab.shoot("updated");
+    // Another tab brings the new version, after which the old code is nowhere.
+    const other = await page.context().newPage();
+    await other.goto(proxy.url);
+    await new Tab(other).connected();
+    await expect.poll(() => other.evaluate("caches.keys()"), SOON).toEqual(["page /claw/ second"]);
+    expect(await other.getByRole("alert").count()).toBe(0);
+    await other.close();
+    await page.getByRole("link", { name: "Usage" }).click();
+    await page.getByText("This view could not be loaded.").waitFor();
+    await told.waitFor();
+    // Chromium's own words on the code that is not there.
+    await expect.poll(() => world.browser.complaints, SOON).toEqual([expect.stringContaining("404")]);
+    world.browser.complaints.length = 0;
+    await tab.shoot("updated-elsewhere");
+    proxy.renamed = undefined;
+    await told.getByRole("button", { name: "Reload the page" }).click();
+    await tab.connected();
+    expect(await buildOf(page)).toBe("second");
+    expect(await told.count()).toBe(0);
+    await page.goto(proxy.url);
+    expect(await tab.box.inputValue()).toBe("not yet");
   });
 
   test("a proxy's password is asked for by the browser", async () => {

@@ -53,7 +53,7 @@ async function answer(request: Request): Promise<Response> {
   const kept = (): Promise<Response | undefined> => caches.match(request, { cacheName: CACHE, ignoreSearch: true });
   try {
     const given = await fetch(request);
-    if (AWAY.has(given.status)) return (await kept()) ?? given;
+    if (AWAY.has(given.status) || isOfBefore(given, request)) return (await kept()) ?? given;
     return given.status === 401 && request.mode === "navigate" ? unguarded(request) : given;
   } catch (error) {
     const found = await kept();
@@ -61,6 +61,9 @@ async function answer(request: Request): Promise<Response> {
     throw error;
   }
 }
+
+/** An updated gateway has no code any more of the version that an open page is of. */
+const isOfBefore = ({ status }: Response, { mode }: Request): boolean => status === 404 && mode !== "navigate";
 
 /** A proxy wants a password. The browser asks for it only where no service worker answers, and this one does not for `index.html`. */
 const unguarded = ({ url }: Request): Response =>

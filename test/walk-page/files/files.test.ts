@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { hasChromium } from "../../kit/page/chromium.ts";
 import { TOKEN } from "../../kit/gateway/process.ts";
 import { png } from "../../kit/pictures.ts";
-import { expectSameAfterReload, SOON, type Tab } from "../browser.ts";
+import { expectSameAfterReload, SOON, Tab } from "../browser.ts";
 import { pageWorld } from "../page-world.ts";
 import { twoModels } from "../two-models.ts";
 
@@ -180,6 +180,12 @@ describe.skipIf(!hasChromium)("files and voice messages on the page of the built
     await page.reload();
     await page.getByText("Will be sent when the gateway is back").waitFor();
     await page.locator("li.turn.user .file-name").getByText("late.txt").waitFor();
+    // A duplicate of the tab has its session storage; the message stays with the first one.
+    const opened = page.context().waitForEvent("page");
+    await page.evaluate("void open(location.href)");
+    const duplicate = new Tab(await opened);
+    await duplicate.page.getByText("Messages that you send wait here").waitFor();
+    expect(await duplicate.turns()).toEqual([]);
     await world.home.writeConfig({
       ...twoModels(world.model),
       gateway: { port: gateway.port, auth: { token: TOKEN } },
@@ -187,7 +193,10 @@ describe.skipIf(!hasChromium)("files and voice messages on the page of the built
     await world.home.start();
     await tab.answered(/echo: .*when you are back/s);
     expect(world.model.calls).toHaveLength(1);
-    await expect.poll(() => page.locator("li.turn.user .file-name").allInnerTexts(), SOON).toEqual(["late.txt"]);
+    for (const each of [tab, duplicate]) {
+      const names = each.page.locator("li.turn.user .file-name");
+      await expect.poll(() => names.allInnerTexts(), SOON).toEqual(["late.txt"]);
+    }
   });
 
   test("unsent files stay with their conversation over a reload", async () => {

@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { type Lack, loadAgain } from "../browser/parts.ts";
 import type { Chat } from "../model/chat.ts";
 import { sentence, shortCount, sessionTitle } from "../model/format.ts";
 import { agentTitle, openRow, type PageState, type Link } from "../model/state.ts";
@@ -111,6 +112,9 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
   return (
     <div class="banners column">
       <LinkBanner link={state.link} chat={chat} />
+      {state.shown.lack !== undefined && (
+        <LackBanner lack={state.shown.lack} isConnected={state.link.state === "connected"} />
+      )}
       {state.offered !== undefined && <LinkTokenQuestion chat={chat} />}
       {state.status.problems.map((problem) => (
         <div class="banner warning" role="status" key={problem.message}>
@@ -147,6 +151,36 @@ export function Banners(props: { state: PageState; chat: Chat }): VNode {
           <p>{sentence(state.shown.notice)}</p>
           <DismissButton act={() => chat.showNotice()} />
         </div>
+      )}
+    </div>
+  );
+}
+
+const LACKS: Readonly<Record<Lack, string>> = {
+  newer: t(
+    "The gateway has a new version of this page. Save what you are changing, then reload the page; what you have typed in the chat stays.",
+  ),
+  texts: t("The texts of this language could not be loaded, so that the page is in English. Reload the page."),
+  part: t("A part of the page could not be loaded."),
+};
+
+/** What the page lacks, and what helps. A reload needs the gateway, and gets all of the page. */
+function LackBanner({ lack, isConnected }: { readonly lack: Lack; readonly isConnected: boolean }): VNode {
+  const waits = lack === "part" && !isConnected;
+  return (
+    <div class="banner warning" role="alert">
+      <p>
+        {LACKS[lack]} {waits && t("It is loaded when the gateway is back.")}
+      </p>
+      {lack === "part" && isConnected && (
+        <button type="button" class="quiet" onClick={loadAgain}>
+          {t("Try again")}
+        </button>
+      )}
+      {isConnected && (
+        <button type="button" class="quiet" onClick={() => location.reload()}>
+          {t("Reload the page")}
+        </button>
       )}
     </div>
   );

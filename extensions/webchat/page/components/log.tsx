@@ -4,7 +4,7 @@ import type { Chat } from "../model/chat.ts";
 import { isOpen, type PageState, type TurnVersions } from "../model/state.ts";
 import { TurnRows } from "../model/turn-rows.ts";
 import { shownTurns, type DisplayedTurn } from "../model/view.ts";
-import { NOT_LOADED, useLoaded, useShiftKey } from "./common/hooks.ts";
+import { useLoaded, useShiftKey } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { FirstSteps } from "./setup/first-steps.tsx";
 import type { PressedArrow } from "./turns/turn-acts.tsx";
@@ -25,11 +25,7 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
       state.waiting,
     );
   }, [turns, state.exchanges, state.waiting]);
-  const finder = useLoaded(
-    state.shown.find === true,
-    () => import("./find-bar.tsx"),
-    () => chat.showNotice(NOT_LOADED),
-  );
+  const finder = useLoaded(state.shown.find === true, () => import("./find-bar.tsx"));
   // Ctrl+F is the browser's own.
   useShiftKey("f", () => chat.find(true));
   const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey, shown.length > 0);
@@ -67,21 +63,12 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
   const blocks = useMemo(() => rows.blocksOf(shown, { methods, versions }), [shown, methods, versions]);
   const pressed: PressedArrow = useRef(undefined);
   const [facts, setFacts] = useState<readonly string[]>();
-  const parser = useLoaded(
-    true,
-    () => import("./markdown.tsx"),
-    () => chat.showNotice(NOT_LOADED),
-  );
+  const parser = useLoaded(true, () => import("./markdown.tsx"));
   const files = useLoaded(
     shown.some(({ parts }) => parts.some(({ kind }) => kind === "file")),
     () => import("./turns/files.tsx"),
-    () => chat.showNotice(NOT_LOADED),
   );
-  const dialog = useLoaded(
-    facts !== undefined,
-    () => import("./turns/answer-facts.tsx"),
-    () => chat.showNotice(NOT_LOADED),
-  );
+  const dialog = useLoaded(facts !== undefined, () => import("./turns/answer-facts.tsx"));
   return (
     <>
       <TurnBlocks

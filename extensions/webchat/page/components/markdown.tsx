@@ -91,11 +91,7 @@ function RichText({ text }: { readonly text: string }): VNode {
 
 /** A formula; as it was written until it can be drawn, and when it is none. */
 function FormulaView({ formula: { tex, isBlock, source } }: { readonly formula: Formula }): VNode {
-  const drawing = useLoaded(
-    true,
-    () => import("../markdown/tex.ts"),
-    () => undefined,
-  );
+  const drawing = useLoaded(true, () => import("../markdown/tex.ts"));
   const view = useMemo(() => drawing?.formulaView(tex, isBlock), [drawing, tex, isBlock]);
   if (view === undefined) return <>{source}</>;
   return <span class={isBlock ? "formula formula-block" : "formula"}>{view}</span>;
@@ -196,12 +192,7 @@ function blockView(block: Block, depth: number): VNode | VNode[] {
 function Code({ text: marked, language }: { text: string; language: string }): VNode {
   const text = asWritten(marked, useContext(PartsOfText).formulas);
   const [label, setLabel] = useState(COPY);
-  const colours = useLoaded(
-    language !== "",
-    () => import("../markdown/highlight.ts"),
-    // Without its colours, code is as readable.
-    () => undefined,
-  );
+  const colours = useLoaded(language !== "", () => import("../markdown/highlight.ts"));
   const showResult = (result: string): void => {
     setLabel(result);
     setTimeout(() => setLabel(COPY), 1600);

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { addressOf } from "../model/address.ts";
+import { loadPart } from "../browser/parts.ts";
 import { needsOf, type PageState, type PageView, VIEWS } from "../model/state.ts";
 import { Icon, type IconName } from "./common/icons.tsx";
 import type { ViewProps } from "./views/view-parts.tsx";
@@ -160,14 +161,11 @@ export function ShownView({ state, chat, view }: ViewProps & { readonly view: Pa
   const [failed, setFailed] = useState<PageView>();
   useEffect(() => {
     if (view === undefined) return setLoaded(kept);
-    let isWanted = true;
-    FACTS[view].load().then(
-      (Content) => isWanted && setLoaded((before) => [...kept(before).filter(isOther(view)), { view, Content }]),
-      () => isWanted && setFailed(view),
+    return loadPart(
+      FACTS[view].load,
+      (Content) => setLoaded((before) => [...kept(before).filter(isOther(view)), { view, Content }]),
+      () => setFailed(view),
     );
-    return () => {
-      isWanted = false;
-    };
   }, [view]);
   return (
     <>
@@ -191,9 +189,5 @@ const isOther =
 
 function Loading({ hasFailed }: { readonly hasFailed: boolean }): VNode {
   if (!hasFailed) return <p class="hint view">{t("Loading…")}</p>;
-  return (
-    <p class="outcome error" role="alert">
-      {t("This view could not be loaded. Reload the page.")}
-    </p>
-  );
+  return <p class="outcome error">{t("This view could not be loaded.")}</p>;
 }

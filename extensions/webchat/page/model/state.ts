@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import type { Lack } from "../browser/parts.ts";
 import type { CommandRow } from "./commands.ts";
 import { afterAgent, afterChat, ended, NO_REPLY_YET } from "./exchanges.ts";
 import type { Exchange, Sent } from "./exchanges.ts";
@@ -90,6 +91,8 @@ interface Shown {
   readonly key?: string | undefined;
   /** What the person has to know now. */
   readonly notice?: string | undefined;
+  /** What the page lacks. */
+  readonly lack?: Lack | undefined;
   /** The conversation that the person put into the archive last, as long as that can be taken back here. */
   readonly archived?: ArchivedChat | undefined;
   /** The search in the open session. */
@@ -193,6 +196,7 @@ export type Action =
   | { readonly type: "chat"; readonly payload: unknown; readonly at: number }
   | { readonly type: "agent"; readonly payload: unknown; readonly at: number }
   | { readonly type: "notice"; readonly text?: string | undefined }
+  | { readonly type: "lack"; readonly lack: Lack | undefined }
   | { readonly type: "archived"; readonly chat?: ArchivedChat | undefined }
   | { readonly type: "offered"; readonly token: string | undefined };
 
@@ -328,6 +332,8 @@ function reduceRuns(state: PageState, action: Action): PageState {
 
 function reduceShown(state: PageState, action: Action): PageState {
   switch (action.type) {
+    case "lack":
+      return { ...state, shown: { ...state.shown, lack: action.lack } };
     case "notice":
       return { ...state, shown: { ...state.shown, notice: action.text } };
     case "archived":

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { t } from "../../words/words.ts";
+import { loadPart } from "../../browser/parts.ts";
 
 /** The time in milliseconds since 1970, updated at the given interval while it is enabled. */
 export function useNow(interval: number, wanted = true): number {
@@ -26,14 +26,11 @@ export function useNarrow(): boolean {
   return narrow;
 }
 
-/** For the person, when the code of a part cannot be loaded: the gateway may have been updated. */
-export const NOT_LOADED = t("This part of the page could not be loaded. Reload the page.");
-
-/** A part of the page whose code is loaded when it is wanted first; `failed` is called when that is not possible. */
-export function useLoaded<Part>(isWanted: boolean, load: () => Promise<Part>, failed: () => void): Part | undefined {
+/** A part of the page whose code is loaded when it is wanted first. The page tells when that fails; `failed` is called after that. */
+export function useLoaded<Part>(isWanted: boolean, load: () => Promise<Part>, failed?: () => void): Part | undefined {
   const [loaded, setLoaded] = useState<{ readonly part: Part }>();
   useEffect(() => {
-    if (isWanted && loaded === undefined) load().then((part) => setLoaded({ part }), failed);
+    return isWanted && loaded === undefined ? loadPart(load, (part) => setLoaded({ part }), failed) : undefined;
   }, [isWanted, loaded]);
   return loaded?.part;
 }

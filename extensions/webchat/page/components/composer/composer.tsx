@@ -7,7 +7,7 @@ import type { PageFile } from "../../model/files.ts";
 import { chatApp } from "../../model/format.ts";
 import { isAvailable, type Limits } from "../../model/protocol.ts";
 import type { PageState } from "../../model/state.ts";
-import { NOT_LOADED, useLoaded } from "../common/hooks.ts";
+import { useLoaded } from "../common/hooks.ts";
 import { Icon, StopIcon } from "../common/icons.tsx";
 import { fullName, ModelPicker, ThinkingChoice } from "./choices.tsx";
 import { MessageField } from "./message-field.tsx";
@@ -28,11 +28,7 @@ export function Composer(props: { state: PageState; chat: Chat; running: boolean
   const written = useFiles(limits, chat, { place, first: editing?.files ?? NO_FILES });
   const { files, setFiles, add } = written;
   const isOver = useDroppedFiles(state.shown.view === undefined, add);
-  const chips = useLoaded(
-    files.length > 0,
-    () => import("../turns/files.tsx"),
-    () => chat.showNotice(NOT_LOADED),
-  );
+  const chips = useLoaded(files.length > 0, () => import("../turns/files.tsx"));
   const commands = useCommands(state);
   const isEmpty = draft.trim() === "" && files.length === 0;
   const send = (): void => {
@@ -188,7 +184,7 @@ function VoiceButton(props: { chat: Chat; limit: number; written: WrittenFiles }
   const recorder = useLoaded(
     isWanted,
     () => import("./recorder.tsx"),
-    () => (chat.showNotice(NOT_LOADED), setIsWanted(false)),
+    () => setIsWanted(false),
   );
   const ended = (isMade: boolean): void => {
     setIsWanted(false);

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { NOT_LOADED, useLoaded } from "../common/hooks.ts";
+import { useLoaded } from "../common/hooks.ts";
 import { Icon } from "../common/icons.tsx";
 import { t } from "../../words/words.ts";
 import type { PaletteProps } from "./palette.tsx";
@@ -59,15 +59,11 @@ type PlaceProps = Omit<PaletteProps, "told" | "close"> & {
 /** The palette while it is open. Its code is loaded when it is opened first. */
 export function PalettePlace(props: PlaceProps): VNode {
   const { opening, close, ...scene } = props;
-  const { chat } = scene;
   const [told, setTold] = useState("");
   const loaded = useLoaded(
     opening !== undefined,
     () => import("./palette.tsx"),
-    () => {
-      if (opening !== undefined) close(opening);
-      chat.showNotice(NOT_LOADED);
-    },
+    () => opening !== undefined && close(opening),
   );
   const tell = (words: string): void => {
     setTold(words);

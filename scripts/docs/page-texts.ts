@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const CALL = /(?<![\w.])(?:t|rich)\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')/g;
+const CALL = /(?<![\w.])(?:t|rich|said)\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')/g;
 
 /** The texts of the web page in the order of its files, as the JSON of a catalogue: each stands for itself. */
 export function pageTexts(root: string): string {

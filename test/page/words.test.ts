@@ -44,7 +44,7 @@ const isTemplate = (pieces: readonly string[]): boolean =>
 
 const nameOf = (node: unknown): string => String((node as Node)["name"]);
 
-/** The texts of `t` and `rich` in a file, and its texts for a person that are in no call of these. */
+/** The texts of `t`, `rich` and `said` in a file, and its texts for a person that are in no call of these. */
 class Texts {
   readonly keys: string[] = [];
   readonly outside: string[] = [];
@@ -96,7 +96,7 @@ class Texts {
     const callee = node["callee"] as Node;
     const called = this.#text.slice(callee.start, callee.end);
     const given = node["arguments"] as readonly Node[];
-    if (called === "t" || called === "rich") {
+    if (called === "t" || called === "rich" || called === "said") {
       const key = given[0]?.["value"];
       if (typeof key === "string") this.keys.push(key);
       else this.#tell(node, "a text that is no literal");

@@ -4,6 +4,7 @@ import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
 import { readParts, resultText } from "./transcript.ts";
 import type { Part, ToolPart } from "./transcript.ts";
+import { gatewayText } from "../words/gateway-sentences.ts";
 import { t } from "../words/words.ts";
 
 /** A message that was written on this page, and its state. */
@@ -74,10 +75,10 @@ export function afterChat(reply: ExchangeReply, payload: unknown): ExchangeReply
       return { ...withEnd(reply, event, whole), seq, state: event["state"] };
     case "error":
       return {
-        ...withEnd(reply, event, whole),
+        ...withEnd(reply, event, gatewayText(whole)),
         seq,
         state: "error",
-        error: stringOr(event["errorMessage"], t("The run failed.")),
+        error: gatewayText(stringOr(event["errorMessage"], t("The run failed."))),
         failure: nonEmpty(fields(event["errorDetail"])["failoverReason"]),
       };
     default:

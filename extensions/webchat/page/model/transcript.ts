@@ -3,6 +3,7 @@ import { fields, isSameJson, list, shortNameIn, nonEmpty, number, stringOr, time
 import { fileIn, sentWith, type ShownFile } from "./files.ts";
 import { readUsage } from "./protocol.ts";
 import type { Usage } from "./protocol.ts";
+import { gatewayText } from "../words/gateway-sentences.ts";
 import { t } from "../words/words.ts";
 
 /** A tool call with its result. */
@@ -129,7 +130,9 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
   const seq = number(meta.seq, position);
   const runId = nonEmpty(meta.runId);
   const files = sentWith(meta).map((file): Part => ({ kind: "file", file }));
-  const parts = filesFirst(roleOf(message.role), [...files, ...readParts(message.content)]);
+  const isOfGateway = message.model === INJECTED;
+  const content = readParts(message.content).map((part) => (isOfGateway ? inOwnWords(part) : part));
+  const parts = filesFirst(roleOf(message.role), [...files, ...content]);
   const stopReason = stringOr(message.stopReason);
   const failed = stopReason === "error" || nonEmpty(message.errorMessage) !== undefined;
   if (parts.length === 0 && !failed && stopReason !== "aborted") return undefined;
@@ -143,7 +146,7 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
     at: timeIn(message.timestamp),
     runIds: runId === undefined ? [] : [runId],
     usage: readUsage(message.usage),
-    model: message.model === INJECTED ? undefined : nonEmpty(message.model),
+    model: isOfGateway ? undefined : nonEmpty(message.model),
     sender: shortNameIn(meta.sender),
     error:
       failed && stopReason !== "aborted"
@@ -155,6 +158,9 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
 
 /** The model's name on messages of the gateway itself. */
 const INJECTED = "gateway-injected";
+
+/** A part of a message of the gateway, in the person's language. */
+const inOwnWords = (part: Part): Part => (part.kind === "text" ? { ...part, text: gatewayText(part.text) } : part);
 
 /** A person's images and files come before the text, as when they were sent. */
 function filesFirst(role: TranscriptTurn["role"], parts: readonly Part[]): readonly Part[] {

@@ -83,3 +83,22 @@ export function t(text: string, values: Values = {}): string {
     .map((piece, index) => (index % 2 === 0 ? piece : written(values[piece] ?? `{${piece}}`)))
     .join("");
 }
+
+const escaped = (text: string): string => text.replace(/[\^$.*+?()[\]{}|/-]/g, "\\$&");
+
+/**
+ * Makes the reader of a sentence that comes from the gateway in English: it gives the sentence in the person's language, each value of
+ * its places as `say` says it, and undefined for any other text.
+ */
+export function said(text: string): (given: string, say: (value: string) => string) => string | undefined {
+  const parts = text.split(PLACE);
+  const names = parts.filter((_, index) => index % 2 === 1);
+  const form = parts.map((part, index) => (index % 2 === 0 ? escaped(part) : "(.+?)")).join("");
+  const pattern = new RegExp(`^${form}$`, "s");
+  return (given, say) => {
+    const found = pattern.exec(given);
+    return found === null
+      ? undefined
+      : t(text, Object.fromEntries(names.map((name, index) => [name, say(found[index + 1] ?? "")])));
+  };
+}

@@ -2,8 +2,8 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { channelName, dayAndTime, seconds, shortCount } from "../../model/format.ts";
-import { ownText } from "../../model/json.ts";
 import { useNow } from "../common/hooks.ts";
+import { jobDeliveryText, jobStatusText } from "../turns/run-words.ts";
 import { isEditable, JobForm } from "./job-form.tsx";
 import {
   type ViewActs,
@@ -211,8 +211,8 @@ function RunRow({ view, run, now, name }: RunProps): VNode {
       title={name ?? at}
       facts={[
         name && at,
-        ownText(STATUSES, run.status) ?? run.status,
-        deliveryText(run),
+        jobStatusText(run.status),
+        run.deliveryStatus === "not-requested" ? undefined : jobDeliveryText(run.deliveryStatus),
         run.model,
         tookText(run),
         tokensText(run),
@@ -227,23 +227,6 @@ function RunRow({ view, run, now, name }: RunProps): VNode {
       )}
     </ListRow>
   );
-}
-
-const STATUSES: Readonly<Record<string, string>> = {
-  ok: t("ok"),
-  error: t("error"),
-  skipped: t("skipped"),
-};
-
-const DELIVERIES: Readonly<Record<string, string>> = {
-  delivered: t("delivered"),
-  "not-delivered": t("not delivered"),
-  unknown: t("perhaps delivered"),
-};
-
-function deliveryText({ deliveryStatus }: Run): string | undefined {
-  if (deliveryStatus === "not-requested") return undefined;
-  return deliveryStatus && (ownText(DELIVERIES, deliveryStatus) ?? deliveryStatus);
 }
 
 /** Where the answers of a job go, from the gateway's short words for it. */

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import type { PageState } from "../../model/state.ts";
 import { rich } from "../../words/rich.ts";
+import { gatewayText } from "../../words/gateway-sentences.ts";
 import { t } from "../../words/words.ts";
 
 type Detected = Answers["openclaw.import.detect"];
@@ -76,7 +77,9 @@ function LastImport({ last }: { readonly last: NonNullable<Detected["last"]> }):
 
 /** As `conversations: 12, people: 3`; undefined for nothing. */
 function countsText(kinds: Kinds, which: "fresh" | "taken" | "failed"): string | undefined {
-  const some = kinds.filter((kind) => kind[which] > 0).map((kind) => `${kind.title.toLowerCase()}: ${kind[which]}`);
+  const some = kinds
+    .filter((kind) => kind[which] > 0)
+    .map((kind) => `${gatewayText(kind.title.toLowerCase())}: ${kind[which]}`);
   return some.length > 0 ? some.join(", ") : undefined;
 }
 

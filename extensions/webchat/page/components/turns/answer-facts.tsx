@@ -5,6 +5,7 @@ import { PanelDialog } from "../common/panel.tsx";
 import { useAnswer, type ViewProps } from "../views/view-parts.tsx";
 import { outcomeText, remedyText, triggerText } from "./run-words.ts";
 import { rich } from "../../words/rich.ts";
+import { gatewayText } from "../../words/gateway-sentences.ts";
 import { t } from "../../words/words.ts";
 
 interface FactsProps {
@@ -95,6 +96,18 @@ function Receipt({ run }: { readonly run: Run }): VNode {
 const toolText = (name: string, calls: number, failed: number): string =>
   failed === 0 ? `${name} ${calls}×` : t("{tool} {calls}× ({failed} failed)", { tool: name, calls, failed });
 
+const RESTS = /^cooldown until (\S+) after (\w+)$/;
+
+/** Why a model was not asked, from the gateway's words for it. */
+function reasonText(why: string): string {
+  const [, until = "", failure = ""] = RESTS.exec(why) ?? [];
+  if (Number.isNaN(Date.parse(until))) return gatewayText(why).replace(/\.$/, "");
+  return t("it rests until {time} after this: {failure}", {
+    time: dayAndTime(Date.parse(until)),
+    failure: outcomeText(failure),
+  });
+}
+
 /** Why this model: each that was asked, and those that were not. */
 function Why({ receipt }: { readonly receipt: Run["receipt"] }): VNode {
   const { candidates = [], tries = [], skipped = [] } = receipt;
@@ -116,8 +129,12 @@ function Why({ receipt }: { readonly receipt: Run["receipt"] }): VNode {
         {skipped.map(({ model, profile, why }) => (
           <li key={`${nameOf(model)} ${profile}`}>
             {profile === undefined
-              ? t("{model} was not asked: {why}.", { model: nameOf(model), why })
-              : t("{model} was not asked with the key {key}: {why}.", { model: nameOf(model), key: profile, why })}
+              ? t("{model} was not asked: {why}.", { model: nameOf(model), why: reasonText(why) })
+              : t("{model} was not asked with the key {key}: {why}.", {
+                  model: nameOf(model),
+                  key: profile,
+                  why: reasonText(why),
+                })}
           </li>
         ))}
         {tries.map(({ model, outcome, message, remedy, durationMs, thinking }, index) => (

@@ -1,3 +1,4 @@
+import type { Answers } from "openclaw/plugin-sdk/answers";
 import { ownText } from "../../model/json.ts";
 import { t } from "../../words/words.ts";
 
@@ -76,3 +77,24 @@ export const outcomeText = (outcome: string): string =>
 
 /** The act after a failure. */
 export const remedyText = (remedy: string): string => ownText(REMEDIES, remedy) ?? remedy.replaceAll("_", " ");
+
+type JobRun = Answers["cron.runs"]["entries"][number];
+
+const JOB_STATUSES: Readonly<Record<JobRun["status"], string>> = {
+  ok: t("ok"),
+  error: t("error"),
+  skipped: t("skipped"),
+};
+
+const DELIVERIES: Readonly<Record<JobRun["deliveryStatus"], string>> = {
+  delivered: t("delivered"),
+  "not-delivered": t("not delivered"),
+  unknown: t("perhaps delivered"),
+  "not-requested": t("not to be delivered"),
+};
+
+/** How a run of a job ended, for people. */
+export const jobStatusText = (status: string): string => ownText(JOB_STATUSES, status) ?? status;
+
+/** What became of the answer of a run, for people. */
+export const jobDeliveryText = (delivery: string): string => ownText(DELIVERIES, delivery) ?? delivery;

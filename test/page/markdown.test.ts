@@ -12,13 +12,14 @@ import { CHROMIUM, hasChromium } from "../kit/page/chromium.ts";
 const PROGRAM = `
 import { render, h } from "preact";
 import { parseMarkdown } from "openclaw/plugin-sdk/markdown";
-import { Markdown } from "./extensions/webchat/page/components/markdown.tsx";
+import { answerHtml, Markdown } from "./extensions/webchat/page/components/markdown/markdown.tsx";
 globalThis.parse = (texts) => texts.map((text) => JSON.stringify(parseMarkdown(text)));
 globalThis.show = (text, growing) => {
   render(h(Markdown, { text, growing }), document.body);
   // Each block has its own direction.
   return document.body.innerHTML.replaceAll(' dir="auto"', "");
 };
+globalThis.html = (...texts) => answerHtml(texts).replaceAll(' dir="auto"', "");
 globalThis.clear = () => render(null, document.body);`;
 
 /** Texts beyond the examples of CommonMark. */
@@ -262,6 +263,33 @@ describe.skipIf(!hasChromium)("Markdown on the page", () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  test.each([
+    [
+      "# A\n\nb **c** *d* ~~e~~ `f`\ng",
+      "<h1>A</h1><p>b <strong>c</strong> <em>d</em> <del>e</del> <code>f</code><br>g</p>",
+    ],
+    ["[a](https://x.org) [b](javascript:c) [d](#e)", '<p><a href="https://x.org">a</a> [b](javascript:c) d</p>'],
+    [
+      "[https://bank.example](https://evil.example)",
+      '<p><a href="https://evil.example">https://bank.example</a> (evil.example)</p>',
+    ],
+    ["```ts\nconst a = 1 < 2;\n```", '<pre dir="ltr"><code>const a = 1 &lt; 2;</code></pre>'],
+    ["- [x] a\n- [ ] b", "<ul><li>☑ a</li><li>☐ b</li></ul>"],
+    ["2. a\n3. b", '<ol start="2"><li>a</li><li>b</li></ol>'],
+    [
+      "|a|b|\n|-|-:|\n|c|d|",
+      '<table><thead><tr><th>a</th><th align="right">b</th></tr></thead><tbody><tr><td>c</td><td align="right">d</td></tr></tbody></table>',
+    ],
+    ["> a\n\n---\n||b||", "<blockquote><p>a</p></blockquote><hr><p>b</p>"],
+    ["a[^1]\n\n[^1]: b", "<p>a<sup>1</sup></p><ol><li><p>b</p></li></ol>"],
+    ["$x^2$ and\n\n$$y$$", "<p>$x^2$ and</p><p>$$y$$</p>"],
+    ["<script>a</script><img src=x onerror=b>", "<p>&lt;script&gt;a&lt;/script&gt;&lt;img src=x onerror=b&gt;</p>"],
+    ["[a]: b", "<p>[a]: b</p>"],
+  ])("%j has HTML for other programs", async (text, html) => {
+    expect(await call("html", text)).toBe(html);
+    expect(await call("html", text, "end")).toBe(`${html}<p>end</p>`);
   });
 
   test("that grew is shown like the whole text", async () => {

@@ -12,6 +12,10 @@ const lastTurn = ({ page }: Tab, who: "user" | "assistant") => page.locator(`li.
 const overflow = ({ page }: Tab): Promise<unknown> =>
   page.evaluate("document.documentElement.scrollWidth - window.innerWidth");
 
+/** The HTML on the clipboard; empty when there is none. */
+const COPIED_HTML = `navigator.clipboard.read().then(([item]) =>
+  item.types.includes("text/html") ? item.getType("text/html").then((blob) => blob.text()) : "")`;
+
 describe.skipIf(!hasChromium)("the turns of a conversation on the page of the built gateway", () => {
   const world = pageWorld();
   const open = async (size?: { width: number; height: number }): Promise<Tab> =>
@@ -29,6 +33,7 @@ describe.skipIf(!hasChromium)("the turns of a conversation on the page of the bu
     await lastTurn(tab, "assistant").getByRole("button", { name: "Copy answer" }).click();
     await lastTurn(tab, "assistant").getByText("Copied").waitFor();
     expect(await tab.page.evaluate("navigator.clipboard.readText()")).toMatch(/^\*\*answer 1\*\* to .*look at this/s);
+    expect(await tab.page.evaluate(COPIED_HTML)).toMatch(/<strong[^>]*>answer 1<\/strong> to .*look at this/s);
     await lastTurn(tab, "assistant").getByRole("button", { name: "Answer again" }).click();
     await tab.answered(/answer 2 to .*look at this/s);
     await expect.poll(() => tab.turns(), SOON).toHaveLength(2);
@@ -36,6 +41,25 @@ describe.skipIf(!hasChromium)("the turns of a conversation on the page of the bu
     expect(world.model.calls.map(({ images }) => images.length)).toEqual([1, 1]);
     expect(JSON.stringify(world.model.calls[1]?.messages)).not.toContain("answer 1");
     await expectSameAfterReload(tab);
+  });
+
+  test.each([
+    ["has no clipboard for more than text", "delete globalThis.ClipboardItem"],
+    [
+      "refuses more than text",
+      `Clipboard.prototype.write = () => Promise.reject(new DOMException("no", "NotAllowedError"))`,
+    ],
+  ])("an answer is copied as Markdown alone where the browser %s", async (_, script) => {
+    world.model.answer(() => ({ text: "**yes**" }));
+    const tab = await open();
+    await tab.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await tab.page.evaluate(script);
+    await tab.say("do you?");
+    await tab.answered("yes");
+    await lastTurn(tab, "assistant").getByRole("button", { name: "Copy answer" }).click();
+    await lastTurn(tab, "assistant").getByText("Copied").waitFor();
+    expect(await tab.page.evaluate("navigator.clipboard.readText()")).toBe("**yes**");
+    expect(await tab.page.evaluate(COPIED_HTML)).toBe("");
   });
 
   test("a message is edited from its button and from the empty box, with the keyboard alone, and left as it was", async () => {

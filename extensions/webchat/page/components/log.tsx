@@ -63,7 +63,7 @@ function Turns(props: { state: PageState; chat: Chat; shown: readonly DisplayedT
   const blocks = useMemo(() => rows.blocksOf(shown, { methods, versions }), [shown, methods, versions]);
   const pressed: PressedArrow = useRef(undefined);
   const [facts, setFacts] = useState<readonly string[]>();
-  const parser = useLoaded(true, () => import("./markdown.tsx"));
+  const parser = useLoaded(true, () => import("./markdown/markdown.tsx"));
   const files = useLoaded(
     shown.some(({ parts }) => parts.some(({ kind }) => kind === "file")),
     () => import("./turns/files.tsx"),

@@ -4,11 +4,11 @@ import type { DisplayedTurn } from "./view.ts";
 export type TurnAct = "copy" | "retry" | "edit" | "branch" | "facts";
 
 /** The text of a turn as Markdown. */
-export const markdownOf = ({ parts }: DisplayedTurn): string =>
-  parts
-    .flatMap((part) => (part.kind === "text" ? [part.text] : []))
-    .join("\n\n")
-    .trim();
+export const markdownOf = (turn: DisplayedTurn): string => textPartsOf(turn).join("\n\n").trim();
+
+/** The texts of a turn, each of them Markdown. */
+export const textPartsOf = ({ parts }: DisplayedTurn): readonly string[] =>
+  parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
 
 /** What a person sees of one act depends on these methods of the gateway. */
 const NEEDED: Readonly<Record<TurnAct, readonly string[]>> = {

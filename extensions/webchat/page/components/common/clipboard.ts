@@ -1,13 +1,31 @@
-/** Puts a text on the clipboard; whether that was possible. */
-export async function copyText(text: string): Promise<boolean> {
+/**
+ * Puts a text on the clipboard, also as HTML where that is given and the browser takes it; whether the text could be put there.
+ */
+export async function copyText(text: string, html?: () => Promise<string>): Promise<boolean> {
   // A browser offers its clipboard only to pages of this machine or with TLS.
   if (navigator.clipboard === undefined) return copySelected(text);
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copySelected(text);
+  const writes = [
+    ...(html === undefined ? [] : [() => writeBoth(text, html)]),
+    () => navigator.clipboard.writeText(text),
+  ];
+  for (const write of writes) {
+    try {
+      await write();
+      return true;
+    } catch {
+      // The next way may be open.
+    }
   }
+  return copySelected(text);
+}
+
+/** The browser has to be asked at once when a person presses the button, so that the HTML comes after. */
+function writeBoth(text: string, html: () => Promise<string>): Promise<void> {
+  const made = html().then((source) => new Blob([source], { type: "text/html" }));
+  // The write fails for the same reason, unless it has failed before.
+  made.catch(() => undefined);
+  const item = new ClipboardItem({ "text/plain": new Blob([text], { type: "text/plain" }), "text/html": made });
+  return navigator.clipboard.write([item]);
 }
 
 function copySelected(text: string): boolean {

@@ -85,7 +85,10 @@ function ofTheChat({ state, chat, running = false, told }: PaletteScene): readon
       title: t("Copy the last answer"),
       words: t("clipboard markdown"),
       isOffered: answer !== "",
-      run: () => void copyText(answer).then((isDone) => told?.(isDone ? t("Copied") : t("Copy failed"))),
+      run: () =>
+        void copyText(answer, async () => (await import("../markdown/markdown.tsx")).answerHtml([answer])).then(
+          (isDone) => told?.(isDone ? t("Copied") : t("Copy failed")),
+        ),
     },
     {
       id: "settings",

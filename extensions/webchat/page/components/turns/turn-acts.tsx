@@ -2,12 +2,16 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import type { TurnVersions } from "../../model/state.ts";
-import { markdownOf, type TurnAct } from "../../model/turn-acts.ts";
+import { markdownOf, textPartsOf, type TurnAct } from "../../model/turn-acts.ts";
 import type { DisplayedTurn } from "../../model/view.ts";
 import { copyText } from "../common/clipboard.ts";
 import { Icon, type IconName } from "../common/icons.tsx";
 import { dayAndTime, fullTime } from "../../model/format.ts";
 import { t } from "../../words/words.ts";
+
+/** The code that draws Markdown is loaded beside the page. */
+const htmlOf = async (texts: readonly string[]): Promise<string> =>
+  (await import("../markdown/markdown.tsx")).answerHtml(texts);
 
 interface ActsProps {
   readonly turn: DisplayedTurn;
@@ -24,10 +28,12 @@ export function TurnActs({ turn, acts, chat, showFacts }: ActsProps): VNode | nu
   const bar = useRef<HTMLDivElement>(null);
   if (acts.length === 0 && turn.at === undefined) return null;
   const copy = (): void =>
-    void copyText(markdownOf(turn)).then((isDone) => {
-      setCopied(isDone ? "done" : "failed");
-      setTimeout(() => setCopied(undefined), 1600);
-    });
+    void copyText(markdownOf(turn), turn.role === "user" ? undefined : () => htmlOf(textPartsOf(turn))).then(
+      (isDone) => {
+        setCopied(isDone ? "done" : "failed");
+        setTimeout(() => setCopied(undefined), 1600);
+      },
+    );
   const does: Readonly<Record<TurnAct, () => void>> = {
     copy,
     edit: () => chat.edit(turn),

@@ -1,16 +1,16 @@
 import type { Block, Inline, List, Table } from "openclaw/plugin-sdk/markdown";
-import { createContext, h } from "preact";
+import { createContext, h, render } from "preact";
 import type { ComponentChildren, VNode } from "preact";
 import { useContext, useId, useMemo, useRef, useState } from "preact/hooks";
-import { withNoteMarks, withoutFootnotes, type Footnote } from "../markdown/footnotes.ts";
-import { asWritten, hasFormula, withFormulas, withoutFormulas, type Formula } from "../markdown/formulas.ts";
-import type { highlighted as Highlighted } from "../markdown/highlight.ts";
-import { unnamedPlace } from "../markdown/links.ts";
-import { markdownPieces } from "../markdown/markdown.ts";
-import type { Piece } from "../markdown/markdown.ts";
-import { copyText } from "./common/clipboard.ts";
-import { showInLog, useLoaded } from "./common/hooks.ts";
-import { t } from "../words/words.ts";
+import { withNoteMarks, withoutFootnotes, type Footnote } from "../../markdown/footnotes.ts";
+import { asWritten, hasFormula, withFormulas, withoutFormulas, type Formula } from "../../markdown/formulas.ts";
+import type { highlighted as Highlighted } from "../../markdown/highlight.ts";
+import { unnamedPlace } from "../../markdown/links.ts";
+import { markdownPieces } from "../../markdown/markdown.ts";
+import type { Piece } from "../../markdown/markdown.ts";
+import { copyText } from "../common/clipboard.ts";
+import { showInLog, useLoaded } from "../common/hooks.ts";
+import { t } from "../../words/words.ts";
 
 /** Maximum levels of nested quotes and lists. Deeper levels are shown without their marks. */
 const MAX_DEPTH = 24;
@@ -91,7 +91,7 @@ function RichText({ text }: { readonly text: string }): VNode {
 
 /** A formula; as it was written until it can be drawn, and when it is none. */
 function FormulaView({ formula: { tex, isBlock, source } }: { readonly formula: Formula }): VNode {
-  const drawing = useLoaded(true, () => import("../markdown/tex.ts"));
+  const drawing = useLoaded(true, () => import("../../markdown/tex.ts"));
   const view = useMemo(() => drawing?.formulaView(tex, isBlock), [drawing, tex, isBlock]);
   if (view === undefined) return <>{source}</>;
   return <span class={isBlock ? "formula formula-block" : "formula"}>{view}</span>;
@@ -192,7 +192,7 @@ function blockView(block: Block, depth: number): VNode | VNode[] {
 function Code({ text: marked, language }: { text: string; language: string }): VNode {
   const text = asWritten(marked, useContext(PartsOfText).formulas);
   const [label, setLabel] = useState(COPY);
-  const colours = useLoaded(language !== "", () => import("../markdown/highlight.ts"));
+  const colours = useLoaded(language !== "", () => import("../../markdown/highlight.ts"));
   const showResult = (result: string): void => {
     setLabel(result);
     setTimeout(() => setLabel(COPY), 1600);
@@ -338,3 +338,56 @@ function wordsOf(inline: Inline): string {
 }
 
 const textOf = (all: readonly Inline[]): string => all.map(wordsOf).join("");
+
+/**
+ * Markdown texts as HTML that means the same in other programs: without the page's classes, buttons and colours, and with nothing that
+ * could run. Formulas are as they were written.
+ */
+export function answerHtml(texts: readonly string[]): string {
+  const html = document.createElement("div");
+  for (const text of texts) {
+    const drawn = document.createElement("div");
+    render(<Markdown text={text} growing={false} />, drawn);
+    html.append(...copiesOf(drawn));
+    render(null, drawn);
+  }
+  return html.innerHTML;
+}
+
+/** The elements that are kept, each with its attributes; of others, their content is. */
+const KEPT: ReadonlyMap<string, readonly string[]> = new Map([
+  ["a", ["href"]],
+  ["img", ["src", "alt"]],
+  ["ol", ["start"]],
+  ["th", ["align"]],
+  ["td", ["align"]],
+  ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "code", "blockquote", "ul", "li", "hr", "br"].map(plain),
+  ...["table", "thead", "tbody", "tr", "strong", "em", "del", "sup"].map(plain),
+]);
+
+function plain(name: string): [string, readonly string[]] {
+  return [name, []];
+}
+
+/** The parts of the page around a text: the bar of a piece of code, and the way back from a footnote. */
+const isOfPage = (node: Element): boolean =>
+  node.classList.contains("code-bar") || (node.localName === "button" && node.parentElement?.localName === "li");
+
+const copiesOf = (from: Element): readonly Node[] => [...from.childNodes].flatMap(copyOf);
+
+function copyOf(node: Node): readonly Node[] {
+  if (!(node instanceof Element)) return [document.createTextNode(node.textContent ?? "")];
+  if (node instanceof HTMLInputElement) return [document.createTextNode(node.checked ? "☑" : "☐")];
+  if (isOfPage(node)) return [];
+  const name = node.localName;
+  const attributes = KEPT.get(name);
+  // A place in this page is none in another program.
+  if (attributes === undefined || node.getAttribute("href")?.startsWith("#") === true) return copiesOf(node);
+  const copy = document.createElement(name);
+  for (const attribute of ["dir", ...attributes]) {
+    const value = node.getAttribute(attribute);
+    if (value !== null) copy.setAttribute(attribute, value);
+  }
+  copy.append(...copiesOf(node));
+  return [copy];
+}

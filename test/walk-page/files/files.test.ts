@@ -11,6 +11,7 @@ import { png } from "../../kit/pictures.ts";
 import { expectSameAfterReload, SOON, Tab } from "../browser.ts";
 import { pageWorld } from "../page-world.ts";
 import { twoModels } from "../two-models.ts";
+import { tone } from "./tone.ts";
 
 const NARROW = { width: 390, height: 780 };
 const SCRIPT = "<script>document.title = 'taken'</script>";
@@ -22,27 +23,6 @@ const file = (name: string, mimeType: string, bytes: string | Buffer) => ({
   mimeType,
   buffer: Buffer.from(bytes),
 });
-
-/** A second of a tone, as a WAV file. */
-function tone(): Buffer {
-  const rate = 8000;
-  const head = Buffer.alloc(44);
-  head.write("RIFF", 0);
-  head.writeUInt32LE(36 + rate * 2, 4);
-  head.write("WAVEfmt ", 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(rate, 24);
-  head.writeUInt32LE(rate * 2, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write("data", 36);
-  head.writeUInt32LE(rate * 2, 40);
-  const samples = Buffer.alloc(rate * 2);
-  for (let at = 0; at < rate; at += 1) samples.writeInt16LE(Math.round(9000 * Math.sin(at / 3)), at * 2);
-  return Buffer.concat([head, samples]);
-}
 
 const attach = ({ page }: Tab, files: readonly ReturnType<typeof file>[]) =>
   page.locator("input[type=file]").setInputFiles([...files]);

@@ -17,7 +17,7 @@ interface DrawingProps {
 
 /** The blocks of the first frame. */
 const AT_FIRST = 2;
-/** A block that is farther from the window than these pixels is not drawn. */
+/** A block that is farther from the window than these pixels is not drawn, unless the focus or a sound that has begun is in it. */
 const MARGIN_PX = 1500;
 
 /**
@@ -66,16 +66,26 @@ function TurnBlock(props: BlockProps): VNode {
   useLayoutEffect(() => {
     const list = place.current;
     if (list === null || isLast) return setFar(false);
+    let isNear = true;
+    const choose = (): void => {
+      const isDrawn = isNear || list.contains(document.activeElement) || hasBegunSound(list);
+      if (!isDrawn) height.current = list.offsetHeight;
+      setFar(!isDrawn);
+    };
     const watcher = new IntersectionObserver(
       (entries) => {
-        const isSeen = entries.at(-1)?.isIntersecting === true || list.contains(document.activeElement);
-        if (!isSeen) height.current = list.offsetHeight;
-        setFar(!isSeen);
+        isNear = entries.at(-1)?.isIntersecting === true;
+        choose();
       },
       { root: list.closest(".log"), rootMargin: `${MARGIN_PX}px` },
     );
     watcher.observe(list);
-    return () => watcher.disconnect();
+    // Events of sounds and films do not go up to the list, but they come down through it.
+    list.addEventListener("ended", choose, { capture: true });
+    return () => {
+      watcher.disconnect();
+      list.removeEventListener("ended", choose, { capture: true });
+    };
   }, [isLast]);
   const drawn = useSame(props, isFar);
   const messages = isFar ? turns.flatMap(({ turn }) => turn.messageIds).join(" ") : undefined;
@@ -90,6 +100,12 @@ function TurnBlock(props: BlockProps): VNode {
     </ol>
   );
 }
+
+/** Whether a sound or film of the list plays, or was stopped before its end. */
+const hasBegunSound = (list: Element): boolean =>
+  [...list.querySelectorAll<HTMLMediaElement>("audio, video")].some(
+    ({ paused, ended, currentTime }) => !ended && (!paused || currentTime > 0),
+  );
 
 /** The turns as they were drawn, while none of them has changed. */
 function useSame({ turns, chat, pressed, markdown, files, showFacts }: BlockProps, isFar: boolean): readonly VNode[] {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { blobOf, shownFile, type FileKind, type PageFile, type ShownFile } from "../../model/files.ts";
 import { clockTime, factLine, size } from "../../model/format.ts";
 import { t } from "../../words/words.ts";
@@ -28,6 +28,7 @@ export function FilePart({ file, fetched }: FileProps): VNode {
       <FileFacts file={file} />
       {isPlayed(file) && url === undefined && (
         <button
+          key="play"
           type="button"
           class="plain-icon"
           aria-label={t("Play {name}", { name: file.name })}
@@ -38,6 +39,7 @@ export function FilePart({ file, fetched }: FileProps): VNode {
         </button>
       )}
       <button
+        key="save"
         type="button"
         class="plain-icon"
         aria-label={t("Save {name}", { name: file.name })}
@@ -87,10 +89,15 @@ function kindText(name: string, mimeType: string): string {
 /** A sound or film with the browser's own controls. */
 function Player({ file, url }: { readonly file: ShownFile; readonly url: string }): VNode {
   const isOfGateway = file.source.at === "gateway";
+  const player = useRef<HTMLVideoElement & HTMLAudioElement>(null);
+  useLayoutEffect(() => {
+    // The button that was pressed is gone, and the focus with it unless it was moved meanwhile.
+    if (isOfGateway && document.activeElement === document.body) player.current?.focus({ preventScroll: true });
+  }, []);
   return file.kind === "video" ? (
-    <video class="player" src={url} aria-label={file.name} controls autoPlay={isOfGateway} />
+    <video ref={player} class="player" src={url} aria-label={file.name} controls autoPlay={isOfGateway} />
   ) : (
-    <audio class="player" src={url} aria-label={file.name} controls autoPlay={isOfGateway} />
+    <audio ref={player} class="player" src={url} aria-label={file.name} controls autoPlay={isOfGateway} />
   );
 }
 

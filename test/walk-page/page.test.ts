@@ -25,6 +25,9 @@ async function paste(tab: Tab): Promise<void> {
 
 const hasPicture = (call: ModelCall | undefined): boolean => JSON.stringify(call?.messages ?? []).includes(PICTURE);
 
+/** With a letter of Cyrillic. */
+const NEVER = "touch nev\u0435r";
+
 describe.skipIf(!hasChromium)("the page of the built gateway", () => {
   beforeAll(async () => {
     browser = await Browser.launch();
@@ -60,13 +63,15 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await tab.shoot("approval");
     await tab.page.getByRole("button", { name: "Allow once" }).click();
     await tab.answered(/made-20\d\d/);
-    await tab.say("run touch never");
+    await tab.say(`run ${NEVER}`);
+    await question.getByText("Contains letters that look like Latin ones: е (U+0435)").waitFor();
+    await tab.shoot("approval-look-alikes");
     await tab.page.getByRole("button", { name: "Deny" }).click();
     await tab.answered("refused");
     await expect.poll(() => tab.turns(), SOON).toHaveLength(8);
     await expect
       .poll(() => saidIn(tab), SOON)
-      .toEqual(["you: hello there", "you: list the files", "you: run date +made-%Y", "you: run touch never"]);
+      .toEqual(["you: hello there", "you: list the files", "you: run date +made-%Y", `you: run ${NEVER}`]);
     await expect
       .poll(async () => (await tab.turns()).map((turn) => /\[.*?\]/.exec(turn)?.[0]).filter(Boolean), SOON)
       .toEqual(["[ls done]", "[exec done]", "[exec failed]"]);

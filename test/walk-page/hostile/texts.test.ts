@@ -160,6 +160,11 @@ describe.skipIf(!hasChromium)("no harm is done in any view of the page", () => {
     await tab.page.keyboard.press("Control+k");
     await tab.page.getByRole("listbox", { name: "Results" }).waitFor();
     await expectHarmless(tab);
+    for (const args of [["doctor"], ["doctor", "--json"], ["skills"], ["skills", "info", "bad"], ["logs"]]) {
+      const { stdout, stderr } = await home.run(args);
+      expect.soft((stdout + stderr).match(UNFIT), args.join(" ")).toBeNull();
+      expect.soft(/T{2001}/.test(stdout), args.join(" ")).toBe(false);
+    }
     await home.remove();
     await model.close();
   });

@@ -15,6 +15,8 @@ export interface Recorded {
 /** A running recording. */
 export interface OpenRecording {
   readonly beganAt: number;
+  /** The loudest sample of the last moment, from 0 to 1; undefined where the browser cannot measure it. */
+  level(): number | undefined;
   /** Ends it and answers what was recorded; undefined when that is nothing. */
   stop(): Promise<Recorded | undefined>;
   /** Ends it without a result. */
@@ -33,8 +35,10 @@ export async function record(limit: number, full: () => void): Promise<OpenRecor
     ...(type !== undefined && { mimeType: type }),
   });
   const pieces: Blob[] = [];
+  const meter = levelMeter(stream);
   const release = (): void => {
     for (const track of stream.getTracks()) track.stop();
+    meter.close();
   };
   recorder.addEventListener("dataavailable", ({ data }) => {
     pieces.push(data);
@@ -45,6 +49,7 @@ export async function record(limit: number, full: () => void): Promise<OpenRecor
   const beganAt = Date.now();
   return {
     beganAt,
+    level: meter.level,
     cancel: () => {
       if (recorder.state !== "inactive") recorder.stop();
       release();
@@ -57,6 +62,27 @@ export async function record(limit: number, full: () => void): Promise<OpenRecor
       return file.size === 0 ? undefined : { file, durationMs };
     },
   };
+}
+
+/** Samples of a moment: with 48,000 in a second, somewhat more than half of one, so that reading it now and then misses nothing. */
+const MOMENT = 32_768;
+
+/** Measures how loud a stream is. Without it a recording is as good, so that it never fails. */
+function levelMeter(stream: MediaStream): { level(): number | undefined; close(): void } {
+  try {
+    const context = new AudioContext();
+    const analyser = new AnalyserNode(context, { fftSize: MOMENT });
+    context.createMediaStreamSource(stream).connect(analyser);
+    const samples = new Float32Array(MOMENT);
+    const level = (): number | undefined => {
+      if (context.state !== "running") return undefined;
+      analyser.getFloatTimeDomainData(samples);
+      return samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
+    };
+    return { level, close: () => void context.close() };
+  } catch {
+    return { level: () => undefined, close: () => undefined };
+  }
 }
 
 async function microphone(): Promise<MediaStream> {

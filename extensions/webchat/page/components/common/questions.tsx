@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Chat } from "../../model/chat.ts";
 import { sessionTitle } from "../../model/format.ts";
 import { nonEmpty } from "../../model/json.ts";
@@ -8,6 +8,7 @@ import { isOpen, rowOf } from "../../model/state.ts";
 import type { PageState } from "../../model/state.ts";
 import { useNow } from "./hooks.ts";
 import { Icon } from "./icons.tsx";
+import { lookAlikeWords } from "../../policy/look-alikes.ts";
 import { rich } from "../../words/rich.ts";
 import { t } from "../../words/words.ts";
 
@@ -42,6 +43,10 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
   const { approval, from, chat } = props;
   const { command, principal, files = [], variables = [], allowedDecisions = ALL } = approval.request;
   const [cwd, reason] = [nonEmpty(approval.request.cwd), nonEmpty(approval.request.reason)];
+  const marked = useMemo(
+    () => lookAlikeWords([command, cwd ?? "", ...files.map(({ path }) => path)].join("\n")),
+    [approval],
+  );
   const card = useRef<HTMLDivElement>(null);
   // The focus moves before the card is painted: a later move would take it from a button that somebody has reached
   // already.
@@ -56,6 +61,7 @@ function ApprovalCard(props: { approval: Approval; from: string | undefined; cha
         </span>
       </h2>
       <pre tabIndex={0}>{command}</pre>
+      {marked !== undefined && <p class="look-alikes">{marked}</p>}
       <p class="facts">
         {cwd !== undefined && <span>{t("in {cwd}", { cwd })}</span>}
         {reason !== undefined && <span>{reason}</span>}

@@ -5,6 +5,7 @@ import { record, type Recorded, type OpenRecording } from "../../model/recording
 import { useNow } from "../common/hooks.ts";
 import { t } from "../../words/words.ts";
 import { Icon } from "../common/icons.tsx";
+import { InputLevel } from "./level.tsx";
 
 interface RecorderProps {
   /** Most bytes of a recording. */
@@ -17,7 +18,8 @@ interface RecorderProps {
 
 /** Records a voice message from the moment it is shown. Enter on *Done* keeps it, Escape discards it. */
 export function Recorder(props: RecorderProps): VNode {
-  const { beganAt, cancel, finish } = useRecording(props);
+  const { recording, cancel, finish } = useRecording(props);
+  const beganAt = recording?.beganAt;
   const now = useNow(200, beganAt !== undefined);
   const done = useRef<HTMLButtonElement>(null);
   useEffect(() => done.current?.focus(), []);
@@ -43,6 +45,7 @@ export function Recorder(props: RecorderProps): VNode {
       <span class="recorded-time" role="timer">
         {beganAt === undefined ? t("Waiting for the microphone…") : clockTime(passed)}
       </span>
+      {recording !== undefined && <InputLevel recording={recording} />}
       <button ref={done} type="button" class="primary" onClick={finish}>
         {t("Done")}
       </button>
@@ -95,5 +98,5 @@ function useRecording({ limit, recorded, tell, ended }: RecorderProps) {
       state.current.current?.cancel();
     };
   }, []);
-  return { beganAt: recording?.beganAt, cancel, finish };
+  return { recording, cancel, finish };
 }

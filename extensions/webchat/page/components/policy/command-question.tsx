@@ -2,6 +2,7 @@ import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useId, useState } from "preact/hooks";
 import { useActing, type ViewProps } from "../views/view-parts.tsx";
+import { lookAlikeWords } from "../../policy/look-alikes.ts";
 import { SourceOf } from "./tool-row.tsx";
 import { t } from "../../words/words.ts";
 
@@ -25,6 +26,7 @@ export function CommandQuestion({ view, params, who }: QuestionProps): VNode {
   const [command, setCommand] = useState("");
   const [judged, setJudged] = useState<Judged>();
   const { isBusy, problem, act } = useActing(() => undefined);
+  const marked = judged && lookAlikeWords(judged.text);
   const id = useId();
   const ask = (): void => {
     const text = command.trim();
@@ -55,6 +57,7 @@ export function CommandQuestion({ view, params, who }: QuestionProps): VNode {
             <SourceOf source={judged} view={view} />
           </p>
         )}
+        {marked !== undefined && <p class="look-alikes">{marked}</p>}
         {problem !== undefined && <p class="view-row-error">{problem}</p>}
       </div>
     </section>

@@ -71,8 +71,14 @@ describe.skipIf(!hasChromium)("a long conversation on the page of the built gate
     const earlier = page.getByRole("button", { name: "Show earlier messages" });
     await page.getByText(`Message number ${MESSAGES - 1}.`).waitFor();
     for (const loaded of [400, MESSAGES]) {
+      await page.evaluate(`document.querySelector(".log").scrollTo({ top: 0 })`);
+      const oldest = page.getByText(`Message number ${MESSAGES - loaded + 200}.`);
+      await oldest.waitFor();
+      const before = (await oldest.boundingBox())?.y;
       await earlier.click();
       await expect.poll(() => placed(tab), SOON).toBe(loaded);
+      // At the top of what there was, the messages stay where they were seen.
+      await expect.poll(async () => (await oldest.boundingBox())?.y, SOON).toBeCloseTo(before ?? 0, 0);
     }
     expect(await earlier.count()).toBe(0);
     await page.evaluate(`document.querySelector(".log").scrollTo({ top: 0 })`);

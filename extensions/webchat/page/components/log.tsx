@@ -28,14 +28,14 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
   const finder = useLoaded(state.shown.find === true, () => import("./find-bar.tsx"));
   // Ctrl+F is the browser's own.
   useShiftKey("f", () => chat.find(true));
-  const { scroller, content, isScrolledUp, toEnd } = useAutoScroll(state.sessionKey, shown.length > 0);
+  const { scroller, content, isScrolledUp, toEnd, keepPlace } = useAutoScroll(state.sessionKey, shown.length > 0);
   return (
     <div class="log-frame">
       {state.shown.find === true && finder !== undefined && <finder.FindBar state={state} chat={chat} />}
       <div class="log" ref={scroller} tabIndex={0} role="region" aria-label={t("Conversation")}>
         <div class="column" ref={content}>
           {hasMore && (
-            <button type="button" class="quiet earlier" onClick={() => chat.loadEarlier()}>
+            <button type="button" class="quiet earlier" onClick={() => (keepPlace(), chat.loadEarlier())}>
               {t("Show earlier messages")}
             </button>
           )}
@@ -97,34 +97,74 @@ function useAutoScroll(sessionKey: string, hasTurns: boolean) {
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const wanted = useRef(hasTurns);
+  const held = useRef<ReturnType<typeof placesIn>>([]);
   wanted.current = hasTurns;
   const [isScrolledUp, setIsScrolledUp] = useState(false);
   const toEnd = (): void => {
     following.current = true;
+    held.current = [];
     setIsScrolledUp(false);
     scroller.current?.scrollTo({ top: wanted.current ? scroller.current.scrollHeight : 0 });
+  };
+  // The browser keeps it by itself, but not at the top.
+  const keepPlace = (): void => {
+    if (scroller.current !== null) held.current = placesIn(scroller.current);
   };
   useLayoutEffect(toEnd, [sessionKey, hasTurns]);
   useEffect(() => {
     const frame = scroller.current;
     if (frame === null || content.current === null) return undefined;
+    let top = 0;
+    const release = (): void => void (held.current = []);
     const scrolled = (): void => {
       following.current = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 60;
       setIsScrolledUp(wanted.current && !following.current);
+      // Somebody has scrolled, or the browser, which keeps the place by itself from then on.
+      if (frame.scrollTop !== top) release();
     };
     const watcher = new ResizeObserver(() => {
-      if (following.current && wanted.current) frame.scrollTo({ top: frame.scrollHeight });
+      if (following.current && wanted.current) return frame.scrollTo({ top: frame.scrollHeight });
+      frame.scrollBy({ top: movedBy(held.current) ?? 0 });
+      top = frame.scrollTop;
     });
     watcher.observe(content.current);
     watcher.observe(frame);
     frame.addEventListener("scroll", scrolled, { passive: true });
+    // What a person opens may move what follows it.
+    for (const act of ["pointerdown", "keydown"]) frame.addEventListener(act, release);
     return () => {
       watcher.disconnect();
       frame.removeEventListener("scroll", scrolled);
+      for (const act of ["pointerdown", "keydown"]) frame.removeEventListener(act, release);
     };
   }, []);
-  return { scroller, content, isScrolledUp, toEnd };
+  return { scroller, content, isScrolledUp, toEnd, keepPlace };
 }
+
+/** A turn that is seen, or comes after one, and where it ends in the window. */
+interface Place {
+  readonly turn: Element;
+  readonly bottom: number;
+}
+
+/** The places of the turns of a conversation from the first that is seen. */
+function placesIn(frame: Element): readonly Place[] {
+  const { top } = frame.getBoundingClientRect();
+  return [...frame.querySelectorAll("li.turn")]
+    .map((turn) => ({ turn, bottom: bottomOf(turn) }))
+    .filter(({ bottom }) => bottom > top);
+}
+
+/**
+ * How many pixels the turns have moved down: by the end of the first one that is still on the page, because an answer may have
+ * got an earlier part. Undefined when none is there any more.
+ */
+function movedBy(places: readonly Place[]): number | undefined {
+  const kept = places.find(({ turn }) => turn.isConnected);
+  return kept && bottomOf(kept.turn) - kept.bottom;
+}
+
+const bottomOf = (turn: Element): number => turn.getBoundingClientRect().bottom;
 
 /** Announces each finished answer once to screen readers. */
 function Announcements(props: { sessionKey: string; loaded: boolean; shown: readonly DisplayedTurn[] }): VNode {

@@ -13,14 +13,16 @@ export function kept(key: string): string | undefined {
 
 /**
  * Keeps a text in this browser under a key, or forgets it when it is undefined. Where the browser refuses, as it does for a person
- * who blocks cookies, this tab knows the text until it is reloaded. Never throws.
+ * who blocks cookies, this tab knows the text until it is reloaded, and the answer is `false`. Never throws.
  */
-export function keep(key: string, text: string | undefined): void {
+export function keep(key: string, text: string | undefined): boolean {
   try {
     if (text === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, text);
     unkept.delete(key);
+    return true;
   } catch {
     unkept.set(key, text);
+    return false;
   }
 }

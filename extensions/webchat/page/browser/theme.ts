@@ -9,17 +9,18 @@ const THEME = "openclaw.theme";
 /** The theme that was chosen in this browser. */
 export const chosenTheme = (): Theme => THEMES.find((theme) => theme === kept(THEME)) ?? "system";
 
-/** Shows the page in a theme, and keeps the choice in this browser. */
-export function chooseTheme(theme: Theme): void {
-  keep(THEME, theme === "system" ? undefined : theme);
+/** Shows the page in a theme, and keeps the choice in this browser. Answers whether the browser keeps it. */
+export function chooseTheme(theme: Theme): boolean {
+  const isKept = keep(THEME, theme === "system" ? undefined : theme);
   showTheme();
+  return isKept;
 }
 
-/** Takes dark colours where light ones are shown, and light ones where dark ones are. */
-export function changeColours(): void {
+/** Takes dark colours where light ones are shown, and light ones where dark ones are. Answers whether the browser keeps them. */
+export function changeColours(): boolean {
   const theme = chosenTheme();
   const isDark = theme === "system" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
-  chooseTheme(isDark ? "light" : "dark");
+  return chooseTheme(isDark ? "light" : "dark");
 }
 
 /** Shows the page in the theme that was chosen, with the bars of a phone in the same colour. */

@@ -4,6 +4,7 @@ import type { Chat } from "../model/chat.ts";
 import { ago, channelName, factLine, plainKey, sessionTitle } from "../model/format.ts";
 import type { SessionRow } from "../model/protocol.ts";
 import { agentTitle, isOpen, openRow, type PageState } from "../model/state.ts";
+import { UNKEPT } from "./common/fields.tsx";
 import { useNow } from "./common/hooks.ts";
 import { Icon, Logo } from "./common/icons.tsx";
 import { ViewLinks } from "./views.tsx";
@@ -62,31 +63,53 @@ export function Sidebar(props: SidebarProps): VNode {
         )}
       </ul>
       <ViewLinks state={state} chat={chat} done={done} />
+      <OwnChoices version={state.hello?.version} />
+    </nav>
+  );
+}
+
+/** The choices that this browser keeps, beside the version of the gateway. */
+function OwnChoices({ version }: { readonly version: string | undefined }): VNode {
+  const [note, setNote] = useState("");
+  return (
+    <>
       <p class="version">
-        {state.hello !== undefined && t("gateway {version}", { version: state.hello.version })}
+        {version !== undefined && t("gateway {version}", { version })}
         <button
           type="button"
           class="plain-icon"
           aria-label={t("Change between light and dark colours")}
           title={t("Change between light and dark colours")}
-          onClick={changeColours}
+          onClick={() => setNote(changeColours() ? "" : UNKEPT)}
         >
           <Icon name="contrast" />
         </button>
-        <LanguageChoice />
+        <LanguageChoice refused={() => setNote(NO_LANGUAGE)} />
       </p>
-    </nav>
+      <p class="version" role="status">
+        {note}
+      </p>
+    </>
   );
 }
 
-/** The language of the page: that of the browser, unless the person chooses one. */
-function LanguageChoice(): VNode {
+const NO_LANGUAGE = t(
+  "This browser keeps nothing for this page, so that no other language can be chosen here. Allow the page to keep data (cookies) in the settings of the browser.",
+);
+
+/** The language of the page: that of the browser, unless the person chooses one. `refused`: the browser does not keep the choice. */
+function LanguageChoice({ refused }: { readonly refused: () => void }): VNode {
+  const [before] = useState(() => chosenLanguage() ?? "");
   return (
     <select
       class="choice"
       aria-label={t("Language")}
-      value={chosenLanguage() ?? ""}
-      onChange={({ currentTarget }) => (keepLanguage(currentTarget.value), location.reload())}
+      value={before}
+      onChange={({ currentTarget }) => {
+        if (keepLanguage(currentTarget.value)) return location.reload();
+        currentTarget.value = before;
+        refused();
+      }}
     >
       <option value="">{t("Language of the browser")}</option>
       {LANGUAGES.map(([code, name]) => (

@@ -50,8 +50,8 @@ const NO_STEPS = ofGateway("openclaw.first-steps");
 /** Whether the person has hidden the first steps in this browser. */
 export const isHidden = (): boolean => kept(NO_STEPS) === "hidden";
 
-/** Records that the person has hidden the first steps. */
-export const hideSteps = (): void => keep(NO_STEPS, "hidden");
+/** Records that the person has hidden the first steps. Answers whether the browser keeps that. */
+export const hideSteps = (): boolean => keep(NO_STEPS, "hidden");
 
 /** What the address names: a session, the main one by default, and a view in its place. */
 export interface PagePlace {

@@ -254,3 +254,11 @@ export function clockTime(ms: number): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
+
+/** A command for a POSIX shell with further words, each of which stays one word as it is. */
+export const shellCommand = (command: string, words: readonly string[]): string =>
+  [command, ...words.map(shellWord)].join(" ");
+
+// A word that begins with `=` or `~` is another one to some shells.
+const shellWord = (text: string): string =>
+  /^[\w@%+:,./-][\w@%+=:,./-]*$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -41,10 +41,11 @@ const CHOSEN = "openclaw.language";
 /** The language that the person chose in this browser; undefined when it is the browser's. */
 export const chosenLanguage = (): Language | undefined => known(kept(CHOSEN));
 
-/** Keeps the choice in this browser, for the next time that the page loads; a code that is no language removes the choice. */
-export function keepLanguage(code: string): void {
-  keep(CHOSEN, known(code));
-}
+/**
+ * Keeps the choice in this browser, for the next time that the page loads; a code that is no language removes the choice. Answers
+ * whether the browser keeps it.
+ */
+export const keepLanguage = (code: string): boolean => keep(CHOSEN, known(code));
 
 /** The first of the browser's languages that the page has, as `de-AT`; English when it has none. */
 export function languageOf(preferred: readonly string[]): Language {

@@ -1,5 +1,11 @@
 import type { VNode } from "preact";
 import { useId } from "preact/hooks";
+import { t } from "../../words/words.ts";
+
+/** For the person, where the browser does not keep a choice. */
+export const UNKEPT = t(
+  "This browser keeps nothing for this page, so that the choice is lost when it is loaded again. Allow the page to keep data (cookies) in the settings of the browser.",
+);
 
 interface ChoiceProps {
   readonly label: string;

@@ -3,6 +3,7 @@ import { channelName, factLine, plainKey, sessionTitle } from "../../model/forma
 import { agentTitle, isOpen, openRow, type PageState, type PageView } from "../../model/state.ts";
 import { chosenTheme, chooseTheme, type Theme, THEMES } from "../../browser/theme.ts";
 import type { Entry } from "../../palette/entries.ts";
+import { UNKEPT } from "../common/fields.tsx";
 import { t } from "../../words/words.ts";
 import { copyText } from "../common/clipboard.ts";
 
@@ -113,7 +114,7 @@ function ofThePage({ chat }: PaletteScene): readonly Doing[] {
       id: `theme:${theme}`,
       title: THEME_TITLES[theme],
       words: t("theme appearance mode"),
-      run: () => chooseTheme(theme),
+      run: () => void (chooseTheme(theme) || chat.showNotice(UNKEPT)),
     })),
   ];
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { hideSteps, isHidden } from "../../model/address.ts";
 import type { Chat } from "../../model/chat.ts";
 import type { PageState } from "../../model/state.ts";
+import { UNKEPT } from "../common/fields.tsx";
 import { Icon } from "../common/icons.tsx";
 import { ImportOffer } from "./import-offer.tsx";
 import { t } from "../../words/words.ts";
@@ -30,7 +31,7 @@ export function FirstSteps({ state, chat }: StepsProps): VNode | null {
         <OwnerStep isOwned={isOwned} hasChannel={channels.length > 0} chat={chat} />
       </ol>
       {!demo && (
-        <button type="button" class="link" onClick={() => (hideSteps(), hide(true))}>
+        <button type="button" class="link" onClick={() => (hideSteps() || chat.showNotice(UNKEPT), hide(true))}>
           {t("Hide these steps")}
         </button>
       )}

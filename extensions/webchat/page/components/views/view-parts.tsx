@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { copyText } from "../common/clipboard.ts";
 import type { Chat } from "../../model/chat.ts";
-import { ago, dayAndTime, factLine, sentence, timeOfDay } from "../../model/format.ts";
+import { ago, dayAndTime, factLine, sentence, shellCommand, timeOfDay } from "../../model/format.ts";
 import { stringOr } from "../../model/json.ts";
 import type { PageState } from "../../model/state.ts";
 import { seen, t } from "../../words/words.ts";
@@ -201,12 +201,9 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
   );
 }
 
-const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** A command for a terminal, with a button that copies it. `words`: further ones that others may have chosen, which stay one word each. */
 export function TerminalCommand(props: { readonly command: string; readonly words?: readonly string[] }): VNode {
-  const command = [props.command, ...(props.words ?? []).map(shellWord)].join(" ");
+  const command = shellCommand(props.command, props.words ?? []);
   const [label, setLabel] = useState(t("Copy"));
   const copy = (): void =>
     void copyText(command).then((isCopied) => setLabel(isCopied ? t("Copied") : t("Copy failed")));

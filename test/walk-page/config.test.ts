@@ -156,6 +156,15 @@ describe.skipIf(!hasChromium)("the config on the page of the built gateway", () 
     expect(await page.content()).not.toContain(SECRET);
   });
 
+  test("an address that names no key says so, and leads to the search for it", async () => {
+    const { page } = await world.browser.open(await world.home.start(), "?view=config&key=cron.maxConcurrent");
+    const told = page.getByRole("alert").filter({ hasText: "There is no key cron.maxConcurrent." });
+    await told.getByRole("button", { name: "Search the keys for “maxConcurrent”" }).click();
+    await page.getByText("cron.maxConcurrentRuns", { exact: true }).first().waitFor();
+    expect(await page.getByLabel("Search the keys").inputValue()).toBe("maxConcurrent");
+    expect(await told.count()).toBe(0);
+  });
+
   test("the key of an address has the focus within the window: a field, a group, one of a list and a section", async () => {
     await edit((text) =>
       text.replace(/"agents": \{/, '$& "list": [{ "id": "main" }, { "id": "clerk", "tools": {} }],'),

@@ -50,6 +50,13 @@ describe.skipIf(!hasChromium)("the page in another language", () => {
     await page.getByRole("button", { name: "Antwort kopieren" }).waitFor();
     await expectGerman(tab);
     await tab.shoot("german-chat");
+    await page.getByRole("button", { name: "Wie diese Antwort entstand" }).click();
+    const dialog = page.getByRole("dialog", { name: "Wie diese Antwort entstand" });
+    await dialog.locator("pre").filter({ hasText: "Hallo" }).last().waitFor({ state: "attached" });
+    await expectGerman(tab);
+    await tab.shoot("german-answer-facts");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
     for (const link of await page.locator(".view-links a").all()) {
       await link.click();
       await page.locator(".view").filter({ hasNotText: "Liest…" }).first().waitFor();
@@ -93,5 +100,18 @@ describe.skipIf(!hasChromium)("the page in a browser that keeps nothing", () => 
     await tab.say("Are you there?");
     await tab.answered("Here I am.");
     expect(await tab.turns()).toEqual(["you: Are you there?", "agent: Here I am."]);
+    // No choice is lost without a word.
+    await page.getByLabel("Language").selectOption("Deutsch");
+    await page.getByText("no other language can be chosen here").waitFor();
+    expect(await page.getByLabel("Language").inputValue()).toBe("");
+    await page.getByRole("button", { name: "Change between light and dark colours" }).click();
+    await page.getByRole("navigation", { name: "Sessions" }).getByText("the choice is lost").waitFor();
+    await tab.shoot("keeps-nothing");
+    await page.keyboard.press("Control+k");
+    const palette = page.getByRole("dialog");
+    await palette.getByRole("combobox").fill("Light colours");
+    await palette.getByRole("option", { name: "Light colours" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("the choice is lost").waitFor();
   });
 });

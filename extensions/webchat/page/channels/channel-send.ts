@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import { newId } from "../browser/ids.ts";
 import type { Ask, ReportedAccount } from "./channels.ts";
 import { size } from "../model/format.ts";
 import { t } from "../words/words.ts";
@@ -93,7 +94,7 @@ function outcomeOf({ state, reason, silent, possibleRepeat }: Answers["send"]): 
 export async function sendTest(ask: Ask, account: ReportedAccount, to: string): Promise<string> {
   if (to === "") return probe(ask, account);
   const message = { to, text: t("A test message of openclaw."), files: [], url: "", replyTo: "" };
-  return sendMessage(ask, account, message, crypto.randomUUID());
+  return sendMessage(ask, account, message, newId());
 }
 
 async function probe(ask: Ask, { channel, account, connected }: ReportedAccount): Promise<string> {

@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import { newId } from "../browser/ids.ts";
 import {
   deleteToken,
   draftOf,
@@ -110,7 +111,7 @@ export class Chat {
 
   /** Sends a message now, or as soon as the gateway is connected; never twice. */
   send(message: string, files: readonly PageFile[]): void {
-    const runId = crypto.randomUUID();
+    const runId = newId();
     const sent = { text: message, files, state: "queued" as const };
     const at = Date.now();
     keepUnsent({ runId, sessionKey: this.#store.state().sessionKey, text: message, at }, files);
@@ -265,7 +266,7 @@ export class Chat {
   /** Opens a session that nobody has used before, with an agent; with the default one when unset. */
   startNew(agent?: string): void {
     const isOther = agent !== undefined && agent !== this.#store.state().hello?.defaultAgent;
-    this.open(`${isOther ? `agent:${agent}:` : ""}webchat:default:${crypto.randomUUID()}`);
+    this.open(`${isOther ? `agent:${agent}:` : ""}webchat:default:${newId()}`);
   }
 
   /** Reads older sessions. */

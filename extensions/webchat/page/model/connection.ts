@@ -1,4 +1,5 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
+import { newId } from "../browser/ids.ts";
 import { readFrame, readHello } from "./protocol.ts";
 import type { GatewayFrame, Hello, RequestRefusal } from "./protocol.ts";
 import { fields, number, ownText, stringOr } from "./json.ts";
@@ -82,7 +83,7 @@ export class PageConnection {
   }
 
   #send<Payload>(method: string, params: Record<string, unknown>): Promise<Payload> {
-    const id = crypto.randomUUID();
+    const id = newId();
     return new Promise<Payload>((resolve, reject) => {
       const timer = setTimeout(
         () => this.#takePending(id)?.reject(new NoAnswerError(t("No answer to {method}.", { method }))),

@@ -1,3 +1,4 @@
+import { newId } from "../browser/ids.ts";
 import { fields, isRecord, list } from "./json.ts";
 import type { PageFile } from "./files.ts";
 import { ofGateway } from "./address.ts";
@@ -17,7 +18,7 @@ const own = { tab: "" };
  * which sends them. To be called before the functions below. Never rejects.
  */
 export async function claimKept(): Promise<void> {
-  own.tab = crypto.randomUUID();
+  own.tab = newId();
   try {
     const before = sessionStorage.getItem(TAB);
     const wasLeft = sessionStorage.getItem(IN_USE) === null;

@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { newId } from "../../browser/ids.ts";
 import { base64 } from "../../model/attachments.ts";
 import { messageProblem, sendMessage, sendTest, type OutgoingMessage } from "../../channels/channel-send.ts";
 import type { Ask, ReportedAccount } from "../../channels/channels.ts";
@@ -53,8 +54,8 @@ function useSending({ account, ask, most }: FormProps & { most: number }) {
   const [status, setStatus] = useState("");
   const busy = useRef(false);
   // A message keeps its key until its result is known, so a second Send after a lost answer does not send it twice.
-  const key = useRef(crypto.randomUUID());
-  const renew = (): void => void (key.current = crypto.randomUUID());
+  const key = useRef(newId());
+  const renew = (): void => void (key.current = newId());
   const send = async (message: OutgoingMessage): Promise<void> => {
     if (busy.current) return;
     const problem = messageProblem(message, most);

@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
+import { newId } from "../../browser/ids.ts";
 import type { Chat } from "../../model/chat.ts";
 import { withModels, type CommandRow } from "../../model/commands.ts";
 import { draftOf, draftPlace, keepDraft } from "../../model/address.ts";
@@ -103,7 +104,7 @@ function NotToPerson({ state, chat, draft, sent }: PersonProps): VNode | null {
   const tell = (words: string, isBusy = false): void => setTold({ sessionKey, text: words, isBusy });
   const send = (): void => {
     // A second attempt with the same text cannot send it twice.
-    if (attempt.current.of !== sessionKey + text) attempt.current = { of: sessionKey + text, key: crypto.randomUUID() };
+    if (attempt.current.of !== sessionKey + text) attempt.current = { of: sessionKey + text, key: newId() };
     tell(t("Sending…"), true);
     chat.sendToPerson(sessionKey, text, attempt.current.key).then(
       ({ isSent, told: words }) => {

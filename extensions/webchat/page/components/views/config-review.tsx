@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { newId } from "../../browser/ids.ts";
 import { shownValue, type KeyChange } from "../../config/draft.ts";
 import { keyOf } from "../../config/form.ts";
 import { keyAt, keyTitle, type SchemaNode } from "../../config/shape.ts";
@@ -188,7 +189,7 @@ export function SavedNote({ chat, restart }: { readonly chat: Chat; readonly res
 
 /** The command that restarts the gateway, as a person writes it in a chat. */
 function restartGateway(chat: Chat): void {
-  const params = { sessionKey: "main", message: "/restart", idempotencyKey: crypto.randomUUID() };
+  const params = { sessionKey: "main", message: "/restart", idempotencyKey: newId() };
   chat.ask("chat.send", params).catch((error: unknown) => chat.showNotice(error instanceof Error ? error.message : ""));
 }
 

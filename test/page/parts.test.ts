@@ -34,8 +34,11 @@ const BEGUN_AGAIN = new Set(["palette", "recorder"]);
 const attach = (page: Page) =>
   page.locator("input[type=file]").setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") }]);
 
-/** Where the page loads code by a call that tells the person when it fails; the other places have tests of their own below. */
-const TOLD = /(?:useLoaded\(|loadPart\(|load: async)[^;]*?\bimport\(/g;
+/**
+ * Where the page loads code by a call that tells the person when it fails: a copy as HTML says that it failed. The other places have
+ * tests of their own below.
+ */
+const TOLD = /(?:useLoaded\(|loadPart\(|load: async)[^;]*?\bimport\(|\bimport\((?="[^"]+"\)\)\.answerHtml\()/g;
 const OTHERS = ["main.tsx", path.join("words", "words.ts")];
 
 test("all code that the page loads when it is wanted is loaded by a call that tells when it fails", () => {

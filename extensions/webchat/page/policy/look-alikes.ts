@@ -19,7 +19,7 @@ export function lookAlikeWords(text: string): string | undefined {
  */
 function lookAlikes(text: string): readonly string[] {
   const mixed = [...text.matchAll(TOKEN)].flatMap(([token]) => (LATIN.test(token) ? suspectsIn(token) : []));
-  return [...new Set([...Array.from(text).filter(isDressed), ...mixed])];
+  return [...new Set([...Array.from(text).filter(isStyled), ...mixed])];
 }
 
 /** A part that has another letter of its script is a word of that script, as in `отчёт.pdf`, unless Latin letters stand in it. */
@@ -40,8 +40,8 @@ const TOKEN = /[\p{L}\p{N}\p{M}_.@:/\\~+-]+/gu;
 const PART = /[\p{L}\p{M}]+/gu;
 const LATIN = /[A-Za-z]/;
 
-/** A Latin letter in other clothes: of mathematics, as wide as a Chinese sign, in a circle. */
-const isDressed = (letter: string): boolean =>
+/** A Latin letter as another sign: of mathematics, as wide as a Chinese sign, in a circle. */
+const isStyled = (letter: string): boolean =>
   letter > "~" && /^\p{L}$|^\p{So}$|^\p{Nl}$/u.test(letter) && /^[A-Za-z]$/.test(letter.normalize("NFKC"));
 
 /** Letters of Cyrillic, Greek, Armenian, Cherokee and phonetic alphabets that look like Latin ones (UTS 39, confusables). */

@@ -35,8 +35,8 @@ const attach = (page: Page) =>
   page.locator("input[type=file]").setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") }]);
 
 /**
- * Where the page loads code by a call that tells the person when it fails: a copy as HTML says that it failed. The other places have
- * tests of their own below.
+ * Where the page loads code by a call that tells the person when it fails; without the code of HTML, an answer is copied as plain text.
+ * The other places have tests of their own below.
  */
 const TOLD = /(?:useLoaded\(|loadPart\(|load: async)[^;]*?\bimport\(|\bimport\((?="[^"]+"\)\)\.answerHtml\()/g;
 const OTHERS = ["main.tsx", path.join("words", "words.ts")];

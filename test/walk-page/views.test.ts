@@ -85,6 +85,10 @@ describe.skipIf(!hasChromium)("the views of the page of the built gateway", () =
     await tab.page.getByRole("searchbox").fill("plants");
     await tab.page.getByRole("listitem", { name: "Job: plants" }).waitFor();
     await tab.shoot("jobs-conversation");
+    await tab.page.getByRole("searchbox").fill("which plant");
+    const asked = tab.page.getByRole("listitem", { name: /^Which plant is dry/ });
+    await asked.getByText(/^Job: plants · /).waitFor();
+    await tab.shoot("jobs-said");
   });
 
   test("a job is added by a form, which says what is missing, and changed", async () => {

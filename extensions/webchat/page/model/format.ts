@@ -63,6 +63,9 @@ export function channelName(key: string): string {
   return ownText(CHANNELS, channel) ?? ownText(BEGUN, channel) ?? seen(channel);
 }
 
+/** What begins the conversation in place of a person: a job, a webhook; undefined where a person does. */
+export const begunBy = (key: string): string | undefined => ownText(BEGUN, withoutAgent(key).split(":")[0] ?? "");
+
 /** The chat app of a conversation with somebody else; undefined for the operator's own, and those of subagents. */
 export function chatApp(key: string): string | undefined {
   const plain = withoutAgent(key);
@@ -97,7 +100,7 @@ export function rowName({ key, label, displayName, derivedTitle }: Named): strin
   const given = nonEmpty(label);
   if (given !== undefined) return given;
   const name = nonEmpty(displayName);
-  const begun = ownText(BEGUN, withoutAgent(key).split(":")[0] ?? "");
+  const begun = begunBy(key);
   // No person wrote its beginning.
   if (begun !== undefined) return name && t("{kind}: {name}", { kind: begun, name });
   return name ?? nonEmpty(derivedTitle);

@@ -1,7 +1,7 @@
 import type { Answers } from "openclaw/plugin-sdk/answers";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { channelName, rowName, sessionTitle } from "../../model/format.ts";
+import { begunBy, channelName, rowName, sessionTitle } from "../../model/format.ts";
 import { agentTitle } from "../../model/state.ts";
 import { useNow } from "../common/hooks.ts";
 import {
@@ -133,22 +133,42 @@ function Said({ view, query }: { view: ViewProps; query: string }): VNode {
     <ViewFrame problems={[found.problem]} isRead={found.answer !== undefined}>
       <RowList title={t("What was said")} empty={t("Nobody has said this.")}>
         {(found.answer?.results ?? []).map((hit) => (
-          <ListRow
-            key={`${hit.sessionId}:${hit.messageId}`}
-            name={hit.snippet}
-            title={
-              <button type="button" class="link" onClick={() => view.chat.open(hit.sessionKey)}>
-                {seen(hit.snippet)}
-              </button>
-            }
-            facts={[
-              hit.role === "user" ? t("a person") : t("the agent"),
-              sessionTitle(hit.sessionKey, view.state.sessions.find(({ key }) => key === hit.sessionKey)?.label),
-              when(hit.timestamp, now),
-            ]}
-          />
+          <HitRow key={`${hit.sessionId}:${hit.messageId}`} hit={hit} view={view} now={now} />
         ))}
       </RowList>
     </ViewFrame>
+  );
+}
+
+interface HitProps {
+  readonly hit: Answers["sessions.search"]["results"][number];
+  readonly view: ViewProps;
+  readonly now: number;
+}
+
+/** The gateway writes the job's id and name before what a job asks: its row says them apart. */
+const JOB_MARK = /^\[cron:\S+ [^\]]*\] /;
+
+/** The title tells which job or program asked. */
+function writerOf(role: string, key: string): string | undefined {
+  if (role !== "user") return t("the agent");
+  return begunBy(key) === undefined ? t("a person") : undefined;
+}
+
+/** A message that has the words, and who wrote it where. */
+function HitRow({ hit, view, now }: HitProps): VNode {
+  const { sessionKey: key, role, snippet, timestamp } = hit;
+  const words = seen(role === "user" && begunBy(key) !== undefined ? snippet.replace(JOB_MARK, "") : snippet);
+  const title = sessionTitle(key, view.state.sessions.find((row) => row.key === key)?.label);
+  return (
+    <ListRow
+      name={words}
+      title={
+        <button type="button" class="link" onClick={() => view.chat.open(key)}>
+          {words}
+        </button>
+      }
+      facts={[writerOf(role, key), title, when(timestamp, now)]}
+    />
   );
 }

@@ -14,7 +14,7 @@ import { t } from "../words/words.ts";
 
 const NO_METHODS: readonly string[] = [];
 
-/** The conversation. It scrolls to new text unless the reader has scrolled up. */
+/** The conversation. It scrolls to new text unless the reader has scrolled up, and to what the reader sends. */
 export function ConversationLog(props: { state: PageState; chat: Chat }): VNode {
   const { state, chat } = props;
   const { turns, hasMore, loaded } = state.transcript;
@@ -28,7 +28,11 @@ export function ConversationLog(props: { state: PageState; chat: Chat }): VNode 
   const finder = useLoaded(state.shown.find === true, () => import("./find-bar.tsx"));
   // Ctrl+F is the browser's own.
   useShiftKey("f", () => chat.find(true));
-  const { scroller, content, isScrolledUp, toEnd, keepPlace } = useAutoScroll(state.sessionKey, shown.length > 0);
+  const { scroller, content, isScrolledUp, toEnd, keepPlace } = useAutoScroll(
+    state.sessionKey,
+    shown.length > 0,
+    lastSentAt(state),
+  );
   return (
     <div class="log-frame">
       {state.shown.find === true && finder !== undefined && <finder.FindBar state={state} chat={chat} />}
@@ -91,8 +95,14 @@ function useVersions({ transcript: { versions } }: PageState, canShow: boolean):
   return useMemo(() => new Map(canShow ? versions?.map((one) => [one.entryId, one]) : []), [versions, canShow]);
 }
 
+/** When the latest message of this page to the open conversation was written, of those that the transcript does not have. */
+function lastSentAt(state: PageState): number {
+  const own = state.exchanges.filter(({ sent, sessionKey }) => sent !== undefined && isOpen(state, sessionKey));
+  return Math.max(0, ...own.map(({ at }) => at));
+}
+
 /** An empty conversation is read from its top. */
-function useAutoScroll(sessionKey: string, hasTurns: boolean) {
+function useAutoScroll(sessionKey: string, hasTurns: boolean, sentAt: number) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
@@ -111,20 +121,28 @@ function useAutoScroll(sessionKey: string, hasTurns: boolean) {
     if (scroller.current !== null) held.current = placesIn(scroller.current);
   };
   useLayoutEffect(toEnd, [sessionKey, hasTurns]);
+  const latest = useRef(sentAt);
+  useLayoutEffect(() => {
+    if (sentAt > latest.current) toEnd();
+    latest.current = Math.max(latest.current, sentAt);
+  }, [sentAt]);
   useEffect(() => {
     const frame = scroller.current;
     if (frame === null || content.current === null) return undefined;
     let top = 0;
     const release = (): void => void (held.current = []);
     const scrolled = (): void => {
-      following.current = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 60;
+      const isAtEnd = frame.scrollHeight - frame.scrollTop - frame.clientHeight < 60;
+      // The end may also have moved away since the log was scrolled to it.
+      if (isAtEnd || frame.scrollTop < top) following.current = isAtEnd;
       setIsScrolledUp(wanted.current && !following.current);
       // Somebody has scrolled, or the browser, which keeps the place by itself from then on.
       if (frame.scrollTop !== top) release();
+      top = frame.scrollTop;
     };
     const watcher = new ResizeObserver(() => {
-      if (following.current && wanted.current) return frame.scrollTo({ top: frame.scrollHeight });
-      frame.scrollBy({ top: movedBy(held.current) ?? 0 });
+      if (following.current && wanted.current) frame.scrollTo({ top: frame.scrollHeight });
+      else frame.scrollBy({ top: movedBy(held.current) ?? 0 });
       top = frame.scrollTop;
     });
     watcher.observe(content.current);

@@ -22,7 +22,7 @@ import { fields } from "./json.ts";
 import { forgetUnsent, keepUnsent, keptUnsent } from "./kept-files.ts";
 import type { Decision, Hello, Pairing } from "./protocol.ts";
 import { Reading } from "./reading.ts";
-import { type Editing, isOpen, openRow, type Panel, type PageView } from "./state.ts";
+import { type Editing, isOpen, openRow, type Panel, type PageView, rowOf } from "./state.ts";
 import type { Store } from "./store.ts";
 import { answeredLast, copyEnd, lastOwn, markdownOf } from "./turn-acts.ts";
 import { type DisplayedTurn, shownTurns } from "./view.ts";
@@ -37,8 +37,8 @@ export class Chat {
   /** Whether the transcript was read on this connection; until then, messages remain queued. */
   #caughtUp = false;
   #isReplacing = false;
-  /** Chats that were begun with a copy and have no name yet. */
-  readonly #branches = new Set<string>();
+  /** Chats that this tab named. Their rows may not have been read again. */
+  readonly #named = new Set<string>();
   /** The token in use; stored for the next visit as soon as the gateway accepts it. */
   #token: string | undefined;
   readonly #unsentTaken: Promise<void>;
@@ -501,7 +501,6 @@ export class Chat {
     const entryId = copyEnd(transcript.turns, turn);
     const key = entryId === undefined ? await this.#wholeCopy() : await this.#copyBefore(entryId, turn.role === "user");
     if (!isOpen(this.#store.state(), sessionKey)) return this.#reading.sessions();
-    this.#branches.add(key);
     this.open(key);
     await this.#reading.sessions();
   }
@@ -525,15 +524,22 @@ export class Chat {
     this.#store.dispatch({ type: "sent", runId, state: "failed", error });
   }
 
-  /** Names a new chat after its first message, unless it has a name. */
+  /** Names a chat that has no name yet after the message: a new one, a branch, or one that began with a command. */
   async #nameAfter(sessionKey: string, message: string): Promise<void> {
-    const isNew =
-      (this.#store.state().transcript.turns.length === 0 || this.#branches.delete(sessionKey)) &&
-      openRow(this.#store.state())?.label === undefined;
-    if (!isNew || !isOwnChat(sessionKey) || titleOf(message) === "" || message.startsWith("/")) return;
     const title = titleOf(message);
+    if (!isOwnChat(sessionKey) || title === "" || message.startsWith("/") || !this.#isUnnamed(sessionKey)) return;
+    this.#named.add(sessionKey);
     for (const label of [title, ...[2, 3, 4, 5].map((number) => `${title} (${number})`)])
       if (await this.#mayName(sessionKey, label)) return;
+  }
+
+  /** Without its row in the list, only a conversation that has no message is known to have no name. */
+  #isUnnamed(sessionKey: string): boolean {
+    if (this.#named.has(sessionKey)) return false;
+    const state = this.#store.state();
+    const row = rowOf(state, sessionKey);
+    if (row !== undefined) return row.label === undefined;
+    return isOpen(state, sessionKey) && state.transcript.turns.length === 0;
   }
 
   /** Whether the name could be given: two conversations have no name in common. */

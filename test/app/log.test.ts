@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { openLog } from "../../src/app/log/log.ts";
 import { humanLine } from "../../src/app/log/human.ts";
 import { Secret } from "../../src/types/secret.ts";
@@ -19,6 +19,18 @@ it.each(["\nfake", "\r12:00:00 info  forged", "\u001b]0;title\u0007", "\u009b2Jg
 );
 
 const LONG = "n".repeat(100_000);
+const OWN: Record<string, unknown> = {};
+OWN[""] = OWN;
+const OWN_LIST: unknown[] = [];
+for (let at = 0; at < 50; at += 1) OWN_LIST.push(OWN_LIST);
+const DEEPEST = Array.from({ length: 50_000 }).reduce<unknown>((inner) => [inner], LONG);
+const FAILING = {
+  get path() {
+    throw new Error(LONG);
+  },
+};
+const REVOKED = Proxy.revocable({}, {});
+REVOKED.revoke();
 const DEEP = Array.from({ length: 200 }).reduce<unknown>((inner) => ({ inner }), LONG);
 
 it.each<readonly [string, string, Readonly<Record<string, unknown>>]>([
@@ -29,6 +41,11 @@ it.each<readonly [string, string, Readonly<Record<string, unknown>>]>([
   ["list of lists", "tools", { tools: Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => LONG)) }],
   ["object", "call", { call: { name: LONG, [LONG]: 1 } }],
   ["deep object", "call", { call: DEEP }],
+  ["list of 50,000 levels", "call", { call: DEEPEST }],
+  ["object that holds itself", "call", { call: OWN }],
+  ["list that holds itself", "call", { call: OWN_LIST }],
+  ["object with a member that fails", "call", { call: FAILING }],
+  ["object that cannot be read", "call", { call: [REVOKED.proxy] }],
   ["object of many members", "call", { call: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [at, at])) }],
   ["error", "failed", { error: new Error(LONG) }],
   ["error that is a text", "failed", { error: LONG }],
@@ -80,6 +97,28 @@ it("what the operator's patterns match is masked in messages, fields and errors,
   const text = readFileSync(file, "utf8");
   expect(text).not.toMatch(/customer-\d|123/);
   expect(JSON.parse(text)).toMatchObject({ msg: "[secret] wrote", to: { name: "[secret]", n: 3 }, error: "[secret]" });
+});
+
+it("what a pattern matches in a text that is cut does not leave its beginning in the file or on the terminal", () => {
+  const dir = mkdtempSync(join(tmpdir(), "log-"));
+  const file = join(dir, "a.log");
+  const printed = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  const { isTTY } = process.stdout;
+  onTestFinished(() => {
+    rmSync(dir, { recursive: true });
+    printed.mockRestore();
+    process.stdout.isTTY = isTTY;
+  });
+  process.stdout.isTTY = true;
+  const redactPatterns = ["customer \\d{6};"];
+  const log = openLog({ file, level: "info", consoleLevel: "info", consoleStyle: "pretty", redactPatterns });
+  for (let at = 1300; at < 1420; at += 1) {
+    const text = `${"n".repeat(at)}customer 123456;${LONG}`;
+    log.warn(text, { tool: text, list: [text], error: new Error(text) });
+  }
+  log.flush();
+  const onTerminal = printed.mock.calls.map(([line]) => String(line)).join("");
+  for (const text of [readFileSync(file, "utf8"), onTerminal]) expect(text).not.toMatch(/cus|\d\d;/);
 });
 
 it("a line names a conversation as people do, also through a log with fields of its own", () => {

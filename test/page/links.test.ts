@@ -33,6 +33,11 @@ const NAMING = [
   "ｂａｎｋ．ｃｏｍ",
   "ba\u200Bnk.com",
   "ba\u202Enk.com",
+  "bank[^1].com",
+  "bank\uA4F8com",
+  "bank\u0701com",
+  "\uE0000\uE001",
+  "bank\uE0000\uE001com",
   "раypal.com",
   "see bank.сом",
   "see bank.соm",
@@ -162,5 +167,16 @@ test.each(["a", "!", ".", "a.", "-.", "a@", "1 ", "1(", "://", "a://", "www.", "
     const words = `${part.repeat(200_000 / part.length)} bank.com`;
     expect(unnamedPlace(EVIL, words)).toBe("evil.test");
     for (const scheme of ["mailto:", "tel:"]) unnamedPlace(`${scheme}${words}`, words);
+  },
+);
+
+test.each([
+  ["mailto:", "a@b.cd,", "x@x.cd", "x.cd "],
+  ["mailto:?bcc=", "x.cd,", "x@x.cd", "x@x.cd "],
+])(
+  "a link to %s and many addresses is compared with many addresses in its words at once",
+  (scheme, part, last, word) => {
+    const href = `${scheme}${part.repeat(20_000)}${last}`;
+    expect(unnamedPlace(href, word.repeat(20_000))).toMatch(/, …$/);
   },
 );

@@ -5,9 +5,10 @@ import type { Log } from "../../types/log.ts";
 import { OpenClawError } from "../../types/errors.ts";
 import { Secret } from "../../types/secret.ts";
 import { errorCode } from "../../utils/missing.ts";
+import { errorText } from "../../utils/text/error-text.ts";
 import { escapedControls } from "../../utils/text/escaped-controls.ts";
 import { boundedFields, boundedText } from "./bounded.ts";
-import { redacted, redactedValue, redactPattern } from "./redact.ts";
+import { redacted, redactPattern } from "./redact.ts";
 import { humanLine } from "./human.ts";
 import { LogLineFile, droppedNote } from "./log-line-file.ts";
 
@@ -174,10 +175,15 @@ class Root {
     const { level, consoleLevel } = this.#options;
     const isOnConsole = rank >= RANK[consoleLevel];
     if (rank >= RANK[level] || (isOnConsole && this.#asJson)) this.#makeSoon({ verb, message, fields, at: Date.now() });
-    if (isOnConsole && !this.#asJson)
-      process.stdout.write(
-        redacted(Secret.mask(humanLine(verb, boundedText(message), boundedFields(fields))), this.#redact),
-      );
+    if (isOnConsole && !this.#asJson) process.stdout.write(this.#humanLine(verb, message, fields));
+  }
+
+  #humanLine(verb: Verb, message: string, fields: Fields): string {
+    const redact = this.#redact;
+    const { error } = fields;
+    const texts = error === undefined ? fields : { ...fields, error: errorText(error) };
+    const line = humanLine(verb, boundedText(redacted(message, redact)), boundedFields(texts, redact));
+    return redacted(Secret.mask(line), redact);
   }
 
   #withName(fields: Fields): Fields {
@@ -224,7 +230,7 @@ class Root {
     this.#to = [file, stdout].filter((lines) => lines !== undefined);
     this.#at = at;
     if (this.#to.length > 0)
-      this.#pino[verb](boundedFields(redactedFields(shown(fields), redact)), boundedText(redacted(message, redact)));
+      this.#pino[verb](boundedFields(shown(fields), redact), boundedText(redacted(message, redact)));
   }
 
   #put(line: string): void {
@@ -316,11 +322,6 @@ const SHAPE = {
   formatters: { level: (label: string) => ({ level: label }) },
   hooks: { streamWrite: (line: string) => escapedControls(Secret.mask(line)) },
 };
-
-const redactedFields = (fields: Fields, patterns: readonly RegExp[]): Fields =>
-  patterns.length === 0
-    ? fields
-    : Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, redactedValue(value, patterns)]));
 
 /** The fields with an error as its message, and its code and fix or its stack; everything else as it is. */
 function shown(fields: Fields): Fields {

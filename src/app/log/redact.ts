@@ -15,7 +15,7 @@ export const redacted = (text: string, patterns: readonly RegExp[]): string =>
 /** A JSON value with `[secret]` in place of all that a pattern matches in its texts. */
 export function redactedValue(value: unknown, patterns: readonly RegExp[]): unknown {
   if (typeof value === "string") return redacted(value, patterns);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || patterns.length === 0) return value;
   return JSON.parse(JSON.stringify(value), (_key, child: unknown) =>
     typeof child === "string" ? redacted(child, patterns) : child,
   );

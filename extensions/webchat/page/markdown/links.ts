@@ -1,9 +1,12 @@
+import { hasFormula } from "./formulas.ts";
+
 /**
  * The place to which a link leads, for links whose words name another one: the host, the mail addresses or the number. Undefined
  * when the words name none, the same, or a host to which the place belongs. Pure.
  */
 export function unnamedPlace(href: string, words: string): string | undefined {
-  const plain = words.normalize("NFKC").replace(/\s+/g, " ").replace(INVISIBLE, "").replace(DOTS, ".").trim();
+  const unmarked = words.normalize("NFKC").replace(/\s+/g, " ").replace(INVISIBLE, "").replace(NOTE_MARKS, "");
+  const plain = unmarked.replace(DOTS, ".").trim();
   if (/^mailto:/i.test(href)) return unnamedMailboxes(href, namedIn(plain));
   if (/^tel:/i.test(href)) return unnamedNumber(href, plain);
   const host = /^https?:/i.test(href) ? URL.parse(href)?.hostname.replace(/^www\./, "") : undefined;
@@ -12,8 +15,10 @@ export function unnamedPlace(href: string, words: string): string | undefined {
     : host;
 }
 
-/** Signs that a browser reads as a dot in a host. */
-const DOTS = /[\u3002\uFF0E\uFF61]/g;
+/** Signs that a browser reads as a dot in a host, and letters and signs of other scripts that people take for one. */
+const DOTS = /[\u3002\uFF0E\uFF61\u0701\u0702\uA4F8]/g;
+/** They are shown as small numbers, between which the words are read on. */
+const NOTE_MARKS = /\[\^[^\s[\]]{1,100}\]/g;
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Bidi_Control}]/gu;
 
 /** An address in words. The host is undefined when it can be none. */
@@ -27,7 +32,10 @@ interface Named {
 const ADDRESSES =
   /(?:[a-z][a-z\d+.-]{0,20}:\/\/|\bwww\.)\S+|(?<![\p{L}\p{N}\p{M}_@.-]|[\p{L}\p{N}\p{M}_-][\\/])(?<local>[^\s@/()<>[\]"',;:]{1,64}@)?(?<host>[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)+)(?<place>(?::\d+)?(?:[/?#]\S*)?)(?<call>\()?/giu;
 
-const namedIn = (words: string): readonly Named[] =>
+/** A formula can be drawn as any address. */
+const namedIn = (words: string): readonly Named[] => (hasFormula(words) ? [{ host: undefined }] : addressesIn(words));
+
+const addressesIn = (words: string): readonly Named[] =>
   [...words.matchAll(ADDRESSES)].flatMap((match): readonly Named[] => {
     const { local, host, place = "", call } = match.groups ?? {};
     if (host === undefined) return [{ host: hostIn(match[0]) }];
@@ -107,13 +115,17 @@ function hostIn(address: string): string | undefined {
 /** The mailboxes of a link that its words leave unnamed although they name one or a host, all together. */
 function unnamedMailboxes(href: string, named: readonly Named[]): string | undefined {
   const mailboxes = mailboxesOf(href);
-  const isCovered = (mailbox: string, by: Named): boolean =>
+  const hosts = mailboxes.map((mailbox) => hostIn(mailbox.slice(mailbox.lastIndexOf("@") + 1)) ?? "");
+  const isCovered = (at: number, by: Named): boolean =>
     by.mailbox === undefined
-      ? by.host !== undefined && isWithin(hostIn(mailbox.slice(mailbox.lastIndexOf("@") + 1)) ?? "", by.host)
-      : mailbox === by.mailbox;
+      ? by.host !== undefined && isWithin(hosts[at] ?? "", by.host)
+      : mailboxes[at] === by.mailbox;
+  const isComparable = named.length <= MOST_COMPARED && mailboxes.length <= MOST_COMPARED;
   const isSame =
-    named.every((one) => mailboxes.some((mailbox) => isCovered(mailbox, one))) &&
-    (named.length === 0 || mailboxes.every((mailbox) => named.some((one) => isCovered(mailbox, one))));
+    named.length === 0 ||
+    (isComparable &&
+      named.every((one) => mailboxes.some((_, at) => isCovered(at, one))) &&
+      mailboxes.every((_, at) => named.some((one) => isCovered(at, one))));
   if (isSame || mailboxes.length === 0) return undefined;
   const shown = mailboxes
     .slice(0, MOST_MAILBOXES)
@@ -123,6 +135,8 @@ function unnamedMailboxes(href: string, named: readonly Named[]): string | undef
 }
 
 const MOST_MAILBOXES = 3;
+/** Each address in words is compared with each mailbox, which takes too long for more of them. */
+const MOST_COMPARED = 100;
 /** Most characters of each. */
 const MOST_LENGTH = 120;
 

@@ -116,4 +116,13 @@ describe.skipIf(!hasChromium)("a message that is sent", () => {
     await expect.poll(() => gateway.asked.filter(({ method }) => method === "sessions.patch").length).toBe(1);
     expect(await title()).toBe("Rice");
   });
+
+  test("by a button is one that the demo model knows, also where the page is in German", async () => {
+    await open();
+    await page.getByLabel("Language").selectOption("de");
+    await page.getByRole("button", { name: "Neuer Chat" }).waitFor();
+    await page.getByRole("button", { name: "list the files" }).click();
+    await expect.poll(() => [...gateway.sent.values()]).toEqual(["list the files"]);
+    await page.evaluate("localStorage.clear()");
+  });
 });

@@ -30,9 +30,9 @@ const SHOWN = new Set("aria-label title placeholder alt label sure empty hint no
 const UNSEEN = new Set(["class", "kind", "rel", "viewBox"]);
 /** Fields whose values are shown. */
 const FIELDS = new Set("label title hint empty heading told problem message fix what".split(" "));
-/** Commands, formats and names, which are the same in every language. */
+/** Commands, formats, names and what the demo model knows, which are the same in every language. */
 const SAME =
-  /^(?:(?:Discord|Signal|Slack|Telegram|Home|End|given back|not in the order)$|.* – openclaw Xx$|openclaw$|openclaw |https?:|JSON5$|default$|\/\w+$|\W*$)/;
+  /^(?:(?:Discord|Signal|Slack|Telegram|Home|End|given back|not in the order|list the files|read README\.md|run date)$|.* – openclaw Xx$|openclaw$|openclaw |https?:|JSON5$|default$|\/\w+$|\W*$)/;
 const TYPES = /^(?:Import|TS(?!As|NonNull|Satisfies))/;
 
 const isWords = (text: string): boolean => /[A-Za-z]{2}/.test(text) && !SAME.test(text.trim());

@@ -209,6 +209,8 @@ function Announcements(props: { sessionKey: string; loaded: boolean; shown: read
 }
 
 const IDEAS = [t("list the files"), t("read README.md"), t("run date")];
+/** The demo model knows these, in English alone. */
+const DEMO_IDEAS = ["list the files", "read README.md", "run date"];
 
 /** The content of an empty conversation. */
 function Welcome(props: { state: PageState; chat: Chat }): VNode {
@@ -226,7 +228,7 @@ function Welcome(props: { state: PageState; chat: Chat }): VNode {
       </p>
       <FirstSteps state={state} chat={chat} />
       <div class="ideas">
-        {IDEAS.map((idea) => (
+        {(demo ? DEMO_IDEAS : IDEAS).map((idea) => (
           <button key={idea} type="button" class="quiet" onClick={() => chat.send(idea, [])}>
             {idea}
           </button>

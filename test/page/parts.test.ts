@@ -120,8 +120,9 @@ describe.skipIf(!hasChromium)("code of the page that cannot be loaded", () => {
       await alert(MISSING).getByRole("button", { name: "Try again" }).click();
       if (BEGUN_AGAIN.has(name)) await want(page);
     };
+    const refused = page.waitForResponse((answer) => answer.url().includes(`/${name}-`) && answer.status() === 404);
     await again();
-    await alert(MISSING).waitFor();
+    await refused;
     restore();
     await again();
     await page.locator(shown).first().waitFor();

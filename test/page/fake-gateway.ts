@@ -45,6 +45,8 @@ export class FakeGateway {
   tickIntervalMs = 15_000;
   /** Drops the connection instead of answering the next `chat.send`, after the message was taken. */
   loseNextAnswer = false;
+  /** Refuses connections, as a gateway does for pages of an address that its configuration does not name. */
+  refusesSockets = false;
   #files: ReadonlyMap<string, { type: string; body: Uint8Array }>;
   #http = createServer((request, response) => this.#serve(request, response));
   #sockets = new WebSocketServer({ noServer: true });
@@ -54,6 +56,7 @@ export class FakeGateway {
   constructor(files: ReadonlyMap<string, { type: string; body: Uint8Array }>) {
     this.#files = files;
     this.#http.on("upgrade", (request, socket, head) => {
+      if (this.refusesSockets) return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
       this.#sockets.handleUpgrade(request, socket, head, (client) => this.#welcome(client));
     });
   }

@@ -31,3 +31,29 @@ test.skipIf(!hasChromium)("the page works at the address of another machine with
     await gateway.close();
   }
 });
+
+test.skipIf(!hasChromium)(
+  "the page says what may lack where it gets no connection at the address of another machine",
+  async () => {
+    const gateway = new FakeGateway(await buildPage());
+    gateway.refusesSockets = true;
+    const port = await gateway.listen();
+    const args = [...ARGS, "--host-resolver-rules=MAP gateway.test 127.0.0.1"];
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args, headless: true });
+    try {
+      const page = await browser.newPage();
+      await page.goto(`http://gateway.test:${port}/#token=${TOKEN}`);
+      await page
+        .getByText(`gateway.controlUi.allowedOrigins in its configuration may lack http://gateway.test:${port}`)
+        .waitFor();
+      await page.goto(`http://127.0.0.1:${port}/#token=${TOKEN}`);
+      await page.getByText("The gateway cannot be reached.").waitFor();
+      expect(await page.getByText("allowedOrigins").count()).toBe(0);
+      gateway.refusesSockets = false;
+      await page.getByRole("status").getByText("Connected").waitFor();
+    } finally {
+      await browser.close();
+      await gateway.close();
+    }
+  },
+);

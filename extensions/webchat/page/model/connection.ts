@@ -56,7 +56,7 @@ export class PageConnection {
   #offline = false;
   #lastSeq = 0;
   #receivedAt = 0;
-  #reason = t("The gateway cannot be reached.");
+  #reason = notReached();
   #restartMs: number | undefined;
   #retryTimer: number | undefined;
   #silenceTimer: number | undefined;
@@ -242,6 +242,15 @@ const SIGN_IN_REFUSALS: Readonly<Record<string, string>> = {
   AUTH_TOKEN_MISMATCH: t("The gateway does not accept this token: it is incomplete, or the gateway has a new one."),
   AUTH_RATE_LIMITED: t("Too many wrong tokens came from this address, so the gateway accepts none for a while."),
 };
+
+/** A browser does not tell a page why it got no connection: a gateway takes none from an address that it is not told to trust. */
+function notReached(): string {
+  if (isLoopback()) return t("The gateway cannot be reached.");
+  return t(
+    "The gateway cannot be reached. If it is running, gateway.controlUi.allowedOrigins in its configuration may lack {origin}, or a proxy may let no WebSocket through.",
+    { origin: location.origin },
+  );
+}
 
 function isLoopback(): boolean {
   return /^(localhost|127\.|\[::1\])/.test(location.hostname);

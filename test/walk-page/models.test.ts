@@ -103,9 +103,11 @@ describe.skipIf(!hasChromium)("the view of models and keys of the built gateway"
 
   test("a key is added beside the other one on a phone, after it was tried, and the model stays", async () => {
     await withKeys({ default: GOOD });
-    world.model.answer(({ key, said }) =>
-      key === BAD ? { status: 401, message: "Incorrect API key provided" } : { text: `echo: ${said}` },
-    );
+    let held = Promise.resolve();
+    world.model.answer(async ({ key, said }) => {
+      await held;
+      return key === BAD ? { status: 401, message: "Incorrect API key provided" } : { text: `echo: ${said}` };
+    });
     const tab = await world.browser.open(await world.home.start(), "?view=models", NARROW);
     const { page } = tab;
     await row(tab, "openai:default").waitFor();
@@ -127,6 +129,22 @@ describe.skipIf(!hasChromium)("the view of models and keys of the built gateway"
     await dialog.getByText("OpenAI refuses this key.").waitFor();
     await tab.shoot("models-phone-dialog");
     expect(await isWide(tab)).toBeLessThanOrEqual(0);
+    const slow = Promise.withResolvers<void>();
+    held = slow.promise;
+    await dialog.getByRole("button", { name: "Test and save" }).click();
+    await dialog.getByText("Waiting for the model's answer …").waitFor();
+    await dialog.getByLabel("Provider").selectOption("Groq");
+    slow.resolve();
+    await dialog.getByRole("alert").filter({ hasText: "OpenAI: OpenAI refuses this key." }).waitFor();
+    // Chosen by hand, another provider begins with empty fields, also after a key has told one.
+    await dialog.getByLabel("Provider").selectOption("Groq");
+    await dialog.getByLabel("Key", { exact: true }).fill(BAD);
+    await dialog.getByLabel("Provider").selectOption("Groq");
+    expect(await dialog.getByLabel("Key", { exact: true }).inputValue()).toBe("");
+    await dialog.getByLabel("Provider").selectOption("OpenAI");
+    await dialog.getByLabel("Name of the key (optional)").fill("spare");
+    await dialog.getByLabel("Model", { exact: true }).fill("gpt-4.1");
+    await dialog.getByLabel("Use").selectOption("Only store its key");
     await dialog.getByLabel("Key", { exact: true }).fill(`${GOOD}-2`);
     await dialog.getByRole("button", { name: "Test and save" }).click();
     await dialog.getByText("openai/gpt-4.1 answered. Its key is stored").waitFor();

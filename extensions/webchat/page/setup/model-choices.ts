@@ -41,7 +41,17 @@ export function waysToModels({ candidates, manualProviders }: Detected): readonl
       const model = idOf(modelRef, provider);
       const asks = id === CUSTOM ? "server" : "key";
       const params = { kind: "api-key", authChoice: id };
-      return { id, label, asks, website, keyStarts, provider, model, models: [], params };
+      return {
+        id,
+        label: asks === "server" ? t("Another server") : label,
+        asks,
+        website,
+        keyStarts,
+        provider,
+        model,
+        models: [],
+        params,
+      };
     },
   );
   return [...found, ...typed];

@@ -73,6 +73,8 @@ function OwnerStep({ isOwned, hasChannel, chat }: OwnerStepProps): VNode {
 
 function ModelStep({ state, chat }: StepsProps): VNode {
   const { demo, id, provider } = state.status.model;
+  // Before the gateway has told which model answers.
+  if (id === "") return <Step title={t("Connect a model")} isDone={false} />;
   return (
     <Step title={t("Connect a model")} isDone={!demo}>
       <p>
@@ -91,7 +93,7 @@ function ModelStep({ state, chat }: StepsProps): VNode {
   );
 }
 
-function Step(props: { title: string; isDone: boolean; children: ComponentChildren }): VNode {
+function Step(props: { title: string; isDone: boolean; children?: ComponentChildren }): VNode {
   const { title, isDone, children } = props;
   return (
     <li class={isDone ? "first-step done" : "first-step"}>

@@ -42,7 +42,7 @@ function ModelPanel({ state, chat, close }: PanelProps): VNode {
   return (
     <PanelDialog title={t("Model")} name="model" close={close}>
       <p class="panel-text">
-        {demo
+        {demo || id === ""
           ? t("The demo model is answering, which repeats what you write. Choose a model that thinks.")
           : t("{provider}/{id} is answering.", { provider, id })}
       </p>
@@ -103,12 +103,14 @@ function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
   const choices = waysToModels(found);
   const [chosen, setChosen] = useState(() => firstChoice(choices, found, provider));
   // Another provider that the person chooses begins with empty fields; one that is told by the key keeps it.
-  const [byHand, setByHand] = useState(chosen);
+  const [timesByHand, setTimesByHand] = useState(0);
   const [told, setTold] = useState("");
-  const { problem, setProblem, isBusy, save } = useSaving(ask, done);
+  const { problem: latest, setProblem, isBusy, save } = useSaving(ask, done);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => focusOn(form.current, problem?.field), [problem]);
   const choice = choices.find(({ id }) => id === chosen) ?? choices[0];
+  // The person may have chosen another provider before the answer came.
+  const problem = latest?.of.id === choice?.id ? latest : undefined;
+  useEffect(() => focusOn(form.current, problem?.field), [problem]);
   if (choice === undefined) return null;
   const choose = (next: string): void => (setProblem(undefined), setTold(""), setChosen(next));
   const tellByKey = (key: string): void => {
@@ -128,13 +130,24 @@ function ModelForm({ ask, found, provider, done }: FormProps): VNode | null {
         name="choice"
         value={choice.id}
         options={choices.map(({ id, label }) => [id, label])}
-        choose={(next) => (choose(next), setByHand(next))}
+        choose={(next) => (choose(next), setTimesByHand(timesByHand + 1))}
       />
       <p class="hint" role="status">
         {told}
       </p>
-      <ModelFields key={byHand} choice={choice} problem={problem} isFurther={provider !== ""} typedKey={tellByKey} />
+      <ModelFields
+        key={timesByHand}
+        choice={choice}
+        problem={problem}
+        isFurther={provider !== ""}
+        typedKey={tellByKey}
+      />
       {problem && <Refused problem={problem} choice={choice} />}
+      {latest && !problem && (
+        <p class="field-problem" role="alert">
+          {t("{provider}: {message}", { provider: latest.of.label, message: latest.message })}
+        </p>
+      )}
       <p class="channel-actions">
         <button type="submit" class="primary" disabled={isBusy}>
           {problem?.mayRepeat === true ? t("Try again") : t("Test and save")}
@@ -284,7 +297,7 @@ function valuesOf(form: HTMLFormElement): Record<string, string> {
 }
 
 function useSaving(ask: Ask, done: FormProps["done"]) {
-  const [problem, setProblem] = useState<ModelProblem>();
+  const [problem, setProblem] = useState<ModelProblem & { readonly of: ModelWay }>();
   const [isBusy, setBusy] = useState(false);
   const save = async (choice: ModelWay, values: Record<string, string>): Promise<void> => {
     if (isBusy) return;
@@ -293,10 +306,11 @@ function useSaving(ask: Ask, done: FormProps["done"]) {
     try {
       const answer = await ask("openclaw.setup.activate", { ...choice.params, ...values });
       const found = modelProblem(answer, choice.asks);
-      if (found) setProblem(found);
+      if (found) setProblem({ ...found, of: choice });
       else done(answer.modelRef ?? choice.model, values["use"] ?? "first");
     } catch (error) {
-      setProblem({ field: undefined, said: "", models: [], isAccount: false, mayRepeat: true, ...problemOf(error) });
+      const unknown = { field: undefined, said: "", models: [], isAccount: false, mayRepeat: true };
+      setProblem({ ...unknown, ...problemOf(error), of: choice });
     } finally {
       setBusy(false);
     }

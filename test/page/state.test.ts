@@ -225,6 +225,24 @@ describe("the transcript", () => {
     expect(seen(state)).toEqual(["user: old", "user: hi"]);
   });
 
+  test("has what a client added under a label apart from the answers around it", () => {
+    const notice = { model: "gateway-injected" };
+    const turns = readTurns([
+      message("user", "hi", 1),
+      message("assistant", "hello", 2),
+      message("assistant", "[To the person]\n\nI call you.\n\n[1]\n\nAda", 3, notice),
+      message("assistant", "[Plan]\n\nin the model's own words", 4),
+      message("assistant", "No model answers just now.", 5, notice),
+    ]);
+    const text = (part: (typeof turns)[number]["parts"][number]) => (part.kind === "text" ? part.text : part.kind);
+    expect(turns.map(({ sender, parts }) => [sender, ...parts.map(text)])).toEqual([
+      [undefined, "hi"],
+      [undefined, "hello"],
+      ["To the person", "I call you.\n\n[1]\n\nAda"],
+      [undefined, "[Plan]\n\nin the model's own words", "No model answers just now."],
+    ]);
+  });
+
   test("is read as turns with results, usage and failures", () => {
     const call = { type: "toolCall", id: "t", name: "ls", arguments: { path: "." } };
     const turns = readTurns([

@@ -250,6 +250,9 @@ describe.skipIf(!hasChromium)("the page of the built gateway", () => {
     await expect.poll(() => tab.box.inputValue(), SOON).toBe("");
     await tab.answered("I will call you back.");
     await tab.idle();
+    const note = tab.page.locator("li.turn").filter({ hasText: "I will call you back." });
+    await note.locator(".sender").getByText("To the person").waitFor();
+    expect(await note.innerText()).not.toContain("echo:");
     await expectSameAfterReload(tab);
     await tab.shoot("telegram");
   });

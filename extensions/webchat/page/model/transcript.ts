@@ -119,11 +119,15 @@ function continued(
     }
     const turn = readTurn(message, count + index + 1);
     if (turn === undefined) continue;
-    if (previous?.role === "assistant" && turn.role === "assistant") turns[turns.length - 1] = merged(previous, turn);
+    if (previous !== undefined && isGoneOn(previous, turn)) turns[turns.length - 1] = merged(previous, turn);
     else turns.push(turn);
   }
   return turns;
 }
+
+/** Whether the message is a part of the answer before it. What a client added under a name is none. */
+const isGoneOn = (turn: TranscriptTurn, next: TranscriptTurn): boolean =>
+  turn.role === "assistant" && next.role === "assistant" && turn.sender === next.sender;
 
 function readTurn(message: Partial<ShownMessage>, position: number): TranscriptTurn | undefined {
   const meta = fields(message.__openclaw);
@@ -131,7 +135,8 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
   const runId = nonEmpty(meta.runId);
   const files = sentWith(meta).map((file): Part => ({ kind: "file", file }));
   const isOfGateway = message.model === INJECTED;
-  const content = readParts(message.content).map((part) => (isOfGateway ? inOwnWords(part) : part));
+  const added = isOfGateway ? addedUnder(message.content) : undefined;
+  const content = added?.parts ?? readParts(message.content).map((part) => (isOfGateway ? inOwnWords(part) : part));
   const parts = filesFirst(roleOf(message.role), [...files, ...content]);
   const stopReason = stringOr(message.stopReason);
   const failed = stopReason === "error" || nonEmpty(message.errorMessage) !== undefined;
@@ -147,7 +152,7 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
     runIds: runId === undefined ? [] : [runId],
     usage: readUsage(message.usage),
     model: isOfGateway ? undefined : nonEmpty(message.model),
-    sender: shortNameIn(meta.sender),
+    sender: shortNameIn(added?.label ?? meta.sender),
     error:
       failed && stopReason !== "aborted"
         ? { text: stringOr(message.errorMessage, t("The model call failed.")), failure: nonEmpty(meta.failure) }
@@ -158,6 +163,17 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
 
 /** The model's name on messages of the gateway itself. */
 const INJECTED = "gateway-injected";
+
+/** The label that `chat.inject` writes before a text, and the text. */
+const LABELLED = /^\[([^\]\n]{1,100})\]\n\n([^]+)$/;
+
+/** What a client added to the conversation under a label; undefined for another message. */
+function addedUnder(content: unknown) {
+  const [first, ...others] = readParts(content);
+  const [, label, text] = (first?.kind === "text" && LABELLED.exec(first.text)) || [];
+  if (label === undefined || text === undefined) return undefined;
+  return { label, parts: [{ kind: "text", text } as const, ...others] };
+}
 
 /** A part of a message of the gateway, in the person's language. */
 const inOwnWords = (part: Part): Part => (part.kind === "text" ? { ...part, text: gatewayText(part.text) } : part);

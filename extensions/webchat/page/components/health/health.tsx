@@ -134,14 +134,22 @@ function troubleWith({ enabled, connected, lastError, fix, notices = [] }: Accou
 }
 
 function factsOfAccount(account: Account, now: number): readonly (string | undefined)[] {
-  const { enabled, connected, lifecycle, lifecycleSince, self, lastInboundAt, lastOutboundAt, retryAt } = account;
+  const { enabled, connected, lifecycle, lifecycleSince, self, retryAt } = account;
   const since = lifecycleSince ? t(" since {time}", { time: when(lifecycleSince, now) }) : "";
   return [
     enabled === false ? t("switched off") : `${connected === true ? t("connected") : lifecycleText(lifecycle)}${since}`,
     self?.name,
+    ...lastMessages(account, now),
+    retryAt && retryAt > now ? t("next attempt in {time}", { time: lasting(retryAt - now) }) : undefined,
+  ];
+}
+
+/** The gateway does not count the messages of its own page. */
+function lastMessages({ channel, lastInboundAt, lastOutboundAt }: Account, now: number): readonly string[] {
+  if (channel === "webchat") return [];
+  return [
     lastInboundAt ? t("last message in {time}", { time: when(lastInboundAt, now) }) : t("no message in yet"),
     lastOutboundAt ? t("last message out {time}", { time: when(lastOutboundAt, now) }) : t("none out yet"),
-    retryAt && retryAt > now ? t("next attempt in {time}", { time: lasting(retryAt - now) }) : undefined,
   ];
 }
 

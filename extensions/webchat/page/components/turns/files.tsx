@@ -83,7 +83,7 @@ function FileFacts({ file: { name, mimeType, size: bytes, durationMs } }: { read
 /** The type of a file in a short word: its ending, else what its type says. */
 function kindText(name: string, mimeType: string): string {
   const ending = /\.([A-Za-z0-9]{1,6})$/.exec(name)?.[1];
-  return (ending ?? mimeType.split(/[/;]/)[1] ?? "").toUpperCase();
+  return (ending ?? mimeType.split(/[/;+]/)[1] ?? "").toUpperCase();
 }
 
 /** A sound or film with the browser's own controls. */

@@ -302,7 +302,9 @@ describe("the input of a background command", () => {
     const exec = { security: "allowlist", ask: "on-miss" } as const;
     const id = await start("cat");
     expect(textOf(await follow("submit", id, { text: "rm x" }, { exec, asked }))).toContain("a person refused");
-    await follow("send-keys", id, { literal: "y", keys: ["Enter"] }, { exec, asked, answer: "allow-once" });
+    const allowed = { exec, asked, answer: "allow-once" } as const;
+    const typed = await follow("send-keys", id, { literal: "y", keys: ["Enter"] }, allowed);
+    expect(textOf(typed)).toBe("Wrote 2 bytes to it.");
     expect(asked).toEqual(["rm x", "y[Enter]"]);
     expect(textOf(await follow("poll", id, { timeout: 30_000 }))).toMatch(/^y/);
     expect((await follow("submit", id, {}, { exec: { security: "deny" } })).isError).toBe(true);

@@ -1,3 +1,4 @@
+import { PATIENCE } from "../../kit/gateway/process.ts";
 import { call } from "../../kit/gateway/rpc.ts";
 import { test } from "../../kit/gateway/world.ts";
 
@@ -15,7 +16,7 @@ test("a turn that was stopped while it answered is read together with the next m
     call(gateway, "chat.send", { sessionKey: "main", message, idempotencyKey: message.slice(0, 6) });
   await send("first, please");
   await expect
-    .poll(async () => JSON.stringify(await call(gateway, "chat.history", { sessionKey: "main" })))
+    .poll(async () => JSON.stringify(await call(gateway, "chat.history", { sessionKey: "main" })), PATIENCE)
     .toContain("half an");
   expect(await call(gateway, "chat.abort", { sessionKey: "main" })).toMatchObject({ aborted: true });
   await send("second, please");

@@ -135,8 +135,9 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
   const runId = nonEmpty(meta.runId);
   const files = sentWith(meta).map((file): Part => ({ kind: "file", file }));
   const isOfGateway = message.model === INJECTED;
-  const added = isOfGateway ? addedUnder(message.content) : undefined;
-  const content = added?.parts ?? readParts(message.content).map((part) => (isOfGateway ? inOwnWords(part) : part));
+  const { label, parts: content } = isOfGateway
+    ? contentOfGateway(message.content)
+    : { label: undefined, parts: readParts(message.content) };
   const parts = filesFirst(roleOf(message.role), [...files, ...content]);
   const stopReason = stringOr(message.stopReason);
   const failed = stopReason === "error" || nonEmpty(message.errorMessage) !== undefined;
@@ -152,7 +153,7 @@ function readTurn(message: Partial<ShownMessage>, position: number): TranscriptT
     runIds: runId === undefined ? [] : [runId],
     usage: readUsage(message.usage),
     model: isOfGateway ? undefined : nonEmpty(message.model),
-    sender: shortNameIn(added?.label ?? meta.sender),
+    sender: shortNameIn(label ?? meta.sender),
     error:
       failed && stopReason !== "aborted"
         ? { text: stringOr(message.errorMessage, t("The model call failed.")), failure: nonEmpty(meta.failure) }
@@ -167,12 +168,19 @@ const INJECTED = "gateway-injected";
 /** The label that `chat.inject` writes before a text, and the text. */
 const LABELLED = /^\[([^\]\n]{1,100})\]\n\n([^]+)$/;
 
-/** What a client added to the conversation under a label; undefined for another message. */
-function addedUnder(content: unknown) {
-  const [first, ...others] = readParts(content);
+interface Labelled {
+  /** Set on what a client added to the conversation under it. */
+  readonly label: string | undefined;
+  readonly parts: readonly Part[];
+}
+
+/** The content of a message that no model wrote: what the gateway says itself is in the person's language. */
+function contentOfGateway(content: unknown): Labelled {
+  const parts = readParts(content);
+  const [first, ...others] = parts;
   const [, label, text] = (first?.kind === "text" && LABELLED.exec(first.text)) || [];
-  if (label === undefined || text === undefined) return undefined;
-  return { label, parts: [{ kind: "text", text } as const, ...others] };
+  if (label === undefined || text === undefined) return { label: undefined, parts: parts.map(inOwnWords) };
+  return { label, parts: [{ kind: "text", text }, ...others] };
 }
 
 /** A part of a message of the gateway, in the person's language. */

@@ -22,7 +22,10 @@ function lookAlikes(text: string): readonly string[] {
   return [...new Set([...Array.from(text).filter(isStyled), ...mixed])];
 }
 
-/** A part that has another letter of its script is a word of that script, as in `отчёт.pdf`, unless Latin letters stand in it. */
+/**
+ * The suspect letters of a token. `отчёт` in `отчёт.pdf` has none: it has a letter that looks like no Latin one, so it is a plain Russian
+ * word. A part with a Latin letter in it, or of look-alikes alone, does have them.
+ */
 function suspectsIn(token: string): readonly string[] {
   const parts = [...token.matchAll(PART)].map(([part]) => ({ hasLatin: LATIN.test(part), letters: Array.from(part) }));
   return parts

@@ -22,8 +22,8 @@ export async function copyText(text: string, html?: () => Promise<string>): Prom
 /** The browser has to be asked at once when a person presses the button, so that the HTML comes after. */
 function writeBoth(text: string, html: () => Promise<string>): Promise<void> {
   const made = html().then((source) => new Blob([source], { type: "text/html" }));
-  // The write fails for the same reason, unless it has failed before.
-  made.catch(() => undefined);
+  // The write fails for the same reason, unless it has failed before; plain text is then copied.
+  made.catch((error: unknown) => console.warn("the answer could not be made into HTML for the clipboard", error));
   const item = new ClipboardItem({ "text/plain": new Blob([text], { type: "text/plain" }), "text/html": made });
   return navigator.clipboard.write([item]);
 }

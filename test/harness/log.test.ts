@@ -112,6 +112,8 @@ class PacedReading {
   readonly #reading = new Reading();
   readonly #read: Promise<void>;
   #due: (() => void) | undefined;
+  /** Asks for what waits; undefined when the watcher does not listen any more. */
+  giveNow: (() => void) | undefined;
 
   constructor(log: RunLog, pauseMs: number | undefined, isUrgent?: DeltaPace["isUrgent"]) {
     const after = (_ms: number, call: () => void) => {
@@ -120,7 +122,14 @@ class PacedReading {
         if (this.#due === call) this.#due = undefined;
       };
     };
-    this.#read = this.#readAll(log, { clock: { after }, everyMs: () => pauseMs, ...(isUrgent && { isUrgent }) });
+    const onWanted = (giveNow: () => void) => {
+      this.giveNow = giveNow;
+      return () => {
+        this.giveNow = undefined;
+      };
+    };
+    const pace = { clock: { after }, everyMs: () => pauseMs, onWanted };
+    this.#read = this.#readAll(log, { ...pace, ...(isUrgent && { isUrgent }) });
   }
 
   async #readAll(log: RunLog, pace: DeltaPace): Promise<void> {
@@ -244,6 +253,24 @@ describe("the log of a run", () => {
     writer.step({ type: "stop" });
     await setImmediate();
     expect(paced.deltas).toEqual(["a b "]);
+  });
+
+  it.each([50, undefined])("gives what waits as soon as it is wanted, with a pause of %s", async (pauseMs) => {
+    const writer = new Writer();
+    const paced = new PacedReading(writer.log, pauseMs);
+    const given = async () => (await setImmediate(), paced.deltas.join(""));
+    await given();
+    for (const delta of ["a ", "b "]) writer.step({ type: "text", delta });
+    paced.giveNow?.();
+    expect(await given()).toBe("a b ");
+    paced.giveNow?.();
+    for (const delta of ["c ", "d "]) writer.step({ type: "text", delta });
+    paced.giveNow?.();
+    expect(await given()).toBe("a b c d ");
+    writer.step({ type: "stop" });
+    writer.log.emit(END);
+    await paced.end();
+    expect(paced.giveNow).toBeUndefined();
   });
 
   it("keeps few events of many, whether its watchers keep up or not", async () => {

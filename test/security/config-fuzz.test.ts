@@ -40,6 +40,15 @@ const GOOD = {
 const nest = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight<unknown>((inner, name) => (name === "[]" ? [inner] : Object.fromEntries([[name, inner]])), value);
 
+/** Configs with a reference to nothing at a key: of a plugin or channel that is not there, and of what is switched off. */
+function unread(path: readonly string[]): readonly unknown[] {
+  const holders = path.flatMap((_, at) => (at > 1 && path[at] !== "[]" ? [at] : []));
+  const off = holders.map((at) =>
+    nest(path.slice(0, at), { enabled: false, ...Object(nest(path.slice(at), "${NOT_SET}")) }),
+  );
+  return path[0] === "channels" || path[0] === "plugins" ? [nest(path, "${NOT_SET}"), ...off] : off.slice(-1);
+}
+
 const deep = (depth: number, wrap: (inner: unknown) => unknown): unknown =>
   Array.from({ length: depth }).reduce<unknown>((inner) => wrap(inner), 1);
 
@@ -72,6 +81,20 @@ describe("whatever is in the config file", () => {
       }),
       { numRuns: 500 },
     );
+  });
+
+  it("also where a reference to nothing stands in a section that nobody reads", async () => {
+    const schemas = await contributedSchemas(bundledContributions());
+    const options = { path: join(dir, "openclaw.json"), env: {}, ...schemas };
+    const silent: string[] = [];
+    for (const key of schemaKeys()) {
+      const path = key.path.map((part) => (part === "*" ? "nobody" : part));
+      for (const config of unread(path)) {
+        const told = await loadConfigText(JSON.stringify(config), options).catch((error: unknown) => error);
+        if (told instanceof ConfigError && told.problems.length === 0) silent.push(JSON.stringify(config));
+      }
+    }
+    expect(silent).toEqual([]);
   });
 
   it("even lists in lists without end", async () => {

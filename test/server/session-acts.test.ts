@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runId, sessionKey } from "../../src/types/ids.ts";
 import type { EntryBody } from "../../src/types/session.ts";
@@ -260,6 +261,24 @@ describe("ending and changing sessions", () => {
 });
 
 describe("a client that opens a chat while a run is active", () => {
+  test("gets the text so far also when nobody was connected while it came, and the model rests", async () => {
+    const alone = await startTestServer();
+    alone.sessions.add("rests", [says("go on")]);
+    const run = alone.chat.begin({ ...facts("resting-run", "rests"), runId: runId("resting-run") });
+    run.tell({ type: "run_start", facts: run.facts, startedAt: 1 }, { type: "message_start" });
+    for (const text of ["half", "half an"]) {
+      await setImmediate();
+      run.tell({ type: "text_delta", delta: text.slice(text.length - 4), text });
+    }
+    const late = new RawClient(alone.url);
+    await late.connect();
+    expect(await late.request("chat.history", { sessionKey: "rests" })).toMatchObject({
+      payload: { inFlightRun: { runId: "resting-run", text: "half an" } },
+    });
+    late.close();
+    await alone.server.close(200);
+  });
+
   test("gets the text so far, and the messages that wait", async () => {
     gateway.sessions.add("busy", [says("go on")]);
     const run = gateway.chat.begin({ ...facts("busy-run", "busy"), runId: runId("busy-run") });

@@ -113,9 +113,10 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
     ...options,
     channelSchemas: await channelSchemasFor(resolved.value, options),
   });
-  const checked = checkConfig(resolved.value, schemas);
+  const ofSomebody = resolved.problems.filter(({ path }) => !isOfNobody(path, schemas));
+  const checked = checkConfig(ofSomebody.length > 0 ? resolved.value : withoutMissing(resolved.value), schemas);
   const reported = [...resolved.problems, ...resolved.warnings];
-  const needed = resolved.problems.filter(({ path }) => !isOfNobody(path, schemas));
+  const needed = reported.filter((note) => ofSomebody.includes(note) || isReported(note, checked.problems));
   const problems = [
     ...needed,
     ...unprotected(resolved.value),
@@ -132,11 +133,7 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
     ...doubtfulTools(checked.config, schemas.toolNames),
     ...unresized(resolved.value),
   ];
-  const unused = resolved.problems.filter((note) => !needed.includes(note));
-  const warnings = [
-    ...present.warnings,
-    ...[...stopNotes(stops), ...unused, ...resolved.warnings, ...found, ...doubts].map(inFile),
-  ];
+  const warnings = [...present.warnings, ...[...stopNotes(stops), ...reported, ...found, ...doubts].map(inFile)];
   const { variables } = resolved;
   return { config: checked.config, plugins, variables, stops, warnings: locateIn(source, warnings) };
 }
@@ -151,6 +148,13 @@ function isOfNobody(
   if (section !== "plugins" || second !== "entries" || third === undefined) return false;
   const id = String(third);
   return own(pluginSchemas, id) === undefined && own(foundSchemas, id) === undefined && !SEARCH_PLUGINS.has(id);
+}
+
+/** Without the places in lists whose references led to nothing; elsewhere those are left out already. */
+function withoutMissing(node: unknown): unknown {
+  if (Array.isArray(node)) return node.filter((item) => item !== undefined).map(withoutMissing);
+  if (!isRecord(node)) return node;
+  return Object.fromEntries(Object.entries(node).map(([name, child]) => [name, withoutMissing(child)]));
 }
 
 /**

@@ -7,9 +7,11 @@ export class Watcher {
   /** Whether deltas came while this watcher rested. */
   #isBehind = false;
   #cancelRest: (() => void) | undefined;
+  readonly #ignoreWishes: (() => void) | undefined;
 
   constructor(pace: DeltaPace | undefined) {
     this.#pace = pace;
+    this.#ignoreWishes = pace?.onWanted?.(() => this.#endRest(true));
   }
 
   /** True from the time at which a delta was given until the next delta may be given. */
@@ -47,8 +49,8 @@ export class Watcher {
   }
 
   close(): void {
+    this.#ignoreWishes?.();
     this.#cancelRest?.();
-    this.#cancelRest = undefined;
   }
 
   #isUrgent(event: Delta): boolean {
@@ -56,7 +58,8 @@ export class Watcher {
   }
 
   #endRest(isBehind: boolean): void {
-    this.close();
+    this.#cancelRest?.();
+    this.#cancelRest = undefined;
     if (isBehind) this.#wakeUp();
   }
 

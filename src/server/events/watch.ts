@@ -64,11 +64,11 @@ async function watchRuns(ports: Ports, hub: Hub, signal: AbortSignal): Promise<v
 
 async function watchRun(stream: RunStream, ports: Ports, hub: Hub): Promise<void> {
   const view = new ChatView(stream.facts);
-  // A client that connects later gets the whole text with the next delta.
+  // While nobody is connected, deltas wait for the end of their message, or for a client.
   const everyMs = (length: number) => (hub.size === 0 ? undefined : deltaEveryMs(length));
   const { runId } = stream.facts;
   try {
-    for await (const event of stream.watch(1, { clock: ports.clock, everyMs })) {
+    for await (const event of stream.watch(1, { clock: ports.clock, everyMs, onWanted: (give) => hub.onJoin(give) })) {
       for (const gatewayEvent of view.show(event)) hub.publish(gatewayEvent);
       hub.runTexts.set(runId, view.text);
       if (isEdge(event) && stream.facts.trigger !== "api")

@@ -22,6 +22,7 @@ export class Hub {
   readonly #listening = new Set<string>();
   /** Sessions whose messages a connection follows. */
   readonly #followed = new Map<string, Set<SessionKey>>();
+  readonly #joins = new Set<() => void>();
 
   /** The present message of each run that is active, as far as clients have it. */
   readonly runTexts = new Map<RunId, string>();
@@ -37,6 +38,13 @@ export class Hub {
 
   add(connection: ClientConnection): void {
     this.#connections.set(connection.id, connection);
+    for (const told of this.#joins) told();
+  }
+
+  /** Calls `told` whenever a connection was added, until the returned function is called. */
+  onJoin(told: () => void): () => void {
+    this.#joins.add(told);
+    return () => void this.#joins.delete(told);
   }
 
   remove(connection: ClientConnection): void {

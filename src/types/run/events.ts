@@ -151,6 +151,11 @@ export interface DeltaPace {
    * wait. Never when unset.
    */
   isUrgent?(delta: string, text: string): boolean;
+  /**
+   * Calls `giveNow` whenever the deltas that wait are to be given at once, until the returned function is called. Never
+   * when unset.
+   */
+  onWanted?(giveNow: () => void): () => void;
 }
 
 /** Pace of a watcher that needs texts only when their message is complete. */

@@ -6,7 +6,8 @@ import type {
   WaitingInput,
 } from "../../../src/types/chat/chat.ts";
 import type { PersonsAnswer } from "../../../src/types/answers/approvals.ts";
-import type { RunEvent, RunEventBody, RunStream } from "../../../src/types/run/events.ts";
+import { RunLog } from "../../../src/harness/log/run-log.ts";
+import type { DeltaPace, RunEvent, RunEventBody, RunStream } from "../../../src/types/run/events.ts";
 import type { Scope } from "../../../src/types/method.ts";
 import { agentId, runId, sessionKey, type RunId, type SessionKey } from "../../../src/types/ids.ts";
 import type { AssistantMessage, Usage } from "../../../src/types/run/model.ts";
@@ -66,41 +67,25 @@ export const ends = (result: RunResult = { kind: "replied", stop: "stop" }): Run
   endedAt: 2_000,
 });
 
-/** An event log that a test writes line by line. */
+/** A run whose events a test tells, one by one. */
 export class ScriptedRun implements RunStream {
   readonly facts: RunFacts;
   readonly done: Promise<RunResult>;
-  readonly #log: RunEvent[] = [];
-  readonly #feed = new Feed<RunEvent>();
-  #finish: (result: RunResult) => void = () => undefined;
+  readonly #log: RunLog;
 
   constructor(of: RunFacts) {
     this.facts = of;
-    this.done = new Promise((resolve) => {
-      this.#finish = resolve;
-    });
+    this.#log = new RunLog(of);
+    this.done = this.#log.done;
   }
 
   tell(...bodies: readonly RunEventBody[]): void {
-    for (const body of bodies) {
-      const event: RunEvent = { ...body, seq: this.#log.length + 1, ts: 1_000 + this.#log.length };
-      this.#log.push(event);
-      this.#feed.publish(event);
-      if (body.type === "run_end") this.#finish(body.result);
-    }
+    for (const body of bodies) this.#log.emit(body);
   }
 
-  async *watch(from = 0): AsyncIterable<RunEvent> {
-    const live = this.#feed.watch();
-    const known = this.#log.filter((event) => event.seq >= from);
-    for (const event of known) {
-      yield event;
-      if (event.type === "run_end") return;
-    }
-    for await (const event of live) {
-      yield event;
-      if (event.type === "run_end") return;
-    }
+  /** The time of an event is its number: a second after 1970, and one millisecond more for each. */
+  async *watch(from?: number, pace?: DeltaPace): AsyncIterable<RunEvent> {
+    for await (const event of this.#log.watch(from, pace)) yield { ...event, ts: 999 + event.seq };
   }
 }
 

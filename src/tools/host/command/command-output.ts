@@ -14,6 +14,8 @@ const KEPT_CHARS = 200_000;
 /** Bytes after which reading pauses, so that an endless output leaves the event loop and the processor to others. */
 const BYTES_AT_ONCE = 128 * 1024;
 const REST_MS = 1;
+/** Milliseconds after which a few characters that may begin a secret are shown, because nothing has followed them. */
+const FOLLOWING_MS = 50;
 
 /** A stream of a command. Node's readable streams are such sources. */
 export interface OutputSource {
@@ -40,6 +42,7 @@ export class OutputLog implements RunningOutput {
   #lastAt = Date.now();
   #file: WriteStream | undefined;
   #fault = false;
+  #following: NodeJS.Timeout | undefined;
 
   constructor(path: string) {
     this.#path = path;
@@ -70,13 +73,23 @@ export class OutputLog implements RunningOutput {
     source.on("data", (chunk: Buffer) => {
       for (const other of this.#texts) if (other !== text) this.#add(other.beforeOther());
       this.#add(text.push(chunk));
+      this.#awaitFollowing();
       this.#lastAt = Date.now();
       this.#rest(chunk.length);
     });
   }
 
+  #awaitFollowing(): void {
+    clearTimeout(this.#following);
+    if (!this.#texts.some(({ hasFew }) => hasFew)) return;
+    this.#following = setTimeout(() => {
+      for (const text of this.#texts) this.#add(text.beforeOther());
+    }, FOLLOWING_MS).unref();
+  }
+
   /** Closes the file. Never rejects: the result does not name a file that could not be written. */
   async finish(): Promise<CommandOutput> {
+    clearTimeout(this.#following);
     for (const text of this.#texts) this.#add(text.end());
     const { text, truncated } = tailOf(this.text(), { lines: MAX_LINES, bytes: CONTENT_BYTES });
     const file = this.#file;

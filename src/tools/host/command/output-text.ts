@@ -26,6 +26,11 @@ export class OutputText {
     return this.#take(this.#control + this.#decoder.write(chunk));
   }
 
+  /** Whether `beforeOther` has something to return. */
+  get hasFew(): boolean {
+    return this.#secret.length <= MOST_SHOWN && this.#secret.length > this.#shown.length;
+  }
+
   /**
    * Returns the few characters that are held back, before another text follows them. If they do begin a secret, the
    * secret is masked all the same; a longer beginning stays held back.

@@ -97,6 +97,21 @@ describe("whatever is in the config file", () => {
     expect(silent).toEqual([]);
   });
 
+  it("and a list is shorter by a reference to nothing only where a whole channel, plugin or server is idle", async () => {
+    const schemas = await contributedSchemas(bundledContributions());
+    const load = (config: unknown) =>
+      loadConfigText(JSON.stringify(config), { path: join(dir, "openclaw.json"), env: {}, ...schemas });
+    const off = { enabled: false, command: "node", args: ["${NOT_SET}", "a"] };
+    const { config, warnings } = await load({ mcp: { servers: { off } } });
+    expect(config.mcp.servers["off"]).toMatchObject({ args: ["a"] });
+    expect(warnings).toMatchObject([{ key: "mcp.servers.off.args[0]" }]);
+    // Elsewhere a list may be what restricts somebody.
+    await expect(load({ tools: { agentToAgent: { enabled: false, allow: ["${NOT_SET}"] } } })).rejects.toMatchObject({
+      code: "SECRET_MISSING",
+      problems: [{ key: "tools.agentToAgent.allow[0]" }],
+    });
+  });
+
   it("even lists in lists without end", async () => {
     const text = `{ channels: { x: ${"[".repeat(20_000)}${"]".repeat(20_000)} } }`;
     const loading = loadConfigText(text, { path: join(dir, "openclaw.json"), env: {} });

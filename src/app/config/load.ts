@@ -114,7 +114,8 @@ async function readSource(source: ConfigSource, options: LoadOptions): Promise<C
     channelSchemas: await channelSchemasFor(resolved.value, options),
   });
   const ofSomebody = resolved.problems.filter(({ path }) => !isOfNobody(path, schemas));
-  const checked = checkConfig(ofSomebody.length > 0 ? resolved.value : withoutMissing(resolved.value), schemas);
+  const isIdle = (path: KeyPath) => isOfNobody(path, schemas) || isOff(path, resolved.value);
+  const checked = checkConfig(withoutMissing(resolved.value, [], isIdle), schemas);
   const reported = [...resolved.problems, ...resolved.warnings];
   const needed = reported.filter((note) => ofSomebody.includes(note) || isReported(note, checked.problems));
   const problems = [
@@ -150,11 +151,25 @@ function isOfNobody(
   return own(pluginSchemas, id) === undefined && own(foundSchemas, id) === undefined && !SEARCH_PLUGINS.has(id);
 }
 
-/** Without the places in lists whose references led to nothing; elsewhere those are left out already. */
-function withoutMissing(node: unknown): unknown {
-  if (Array.isArray(node)) return node.filter((item) => item !== undefined).map(withoutMissing);
+/** Whether a value belongs to a channel, plugin or MCP server that is switched off as a whole. */
+const isOff = (path: KeyPath, input: unknown): boolean =>
+  SWITCHED.some(
+    (section) =>
+      section.every((name, at) => path[at] === name) &&
+      valueAt(input, [...path.slice(0, section.length + 1), "enabled"]) === false,
+  );
+
+const SWITCHED: readonly KeyPath[] = [["channels"], ["plugins", "entries"], ["mcp", "servers"]];
+
+/**
+ * Without the places in the lists of idle sections whose references led to nothing. Elsewhere such a list may not be
+ * shortened, as it may be what restricts somebody; and what is missing outside of lists is left out already.
+ */
+function withoutMissing(node: unknown, path: KeyPath, isIdle: (path: KeyPath) => boolean): unknown {
+  const within = (child: unknown, name: string | number) => withoutMissing(child, [...path, name], isIdle);
+  if (Array.isArray(node)) return (isIdle(path) ? node.filter((item) => item !== undefined) : node).map(within);
   if (!isRecord(node)) return node;
-  return Object.fromEntries(Object.entries(node).map(([name, child]) => [name, withoutMissing(child)]));
+  return Object.fromEntries(Object.entries(node).map(([name, child]) => [name, within(child, name)]));
 }
 
 /**

@@ -243,8 +243,8 @@ function reasonOf(error: unknown): string {
 }
 
 function report(path: KeyPath, { missing: message, fix }: MissingSecret, work: Resolving): void {
-  if (isOff(path, work.root)) work.warnings.push({ path, message });
-  else work.problems.push({ path, message, fix, code: "SECRET_MISSING" });
+  const notes = isOff(path, work.root) ? work.warnings : work.problems;
+  notes.push({ path, message, fix, code: "SECRET_MISSING" });
 }
 
 /** Whether the path lies in a section with `enabled: false`. */
